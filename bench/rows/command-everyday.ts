@@ -81,7 +81,10 @@ async function busyRepository(bench: Bench, configuration: string | null): Promi
     run(['git', ...identity, 'commit', '--quiet', '--allow-empty', '-m', 'feat: something'], folder);
   run(['git', 'symbolic-ref', 'HEAD', 'refs/heads/main'], repository);
   commit(repository);
-  if (configuration !== null) await writeFile(path.join(repository, 'copse.yml'), configuration);
+  if (configuration !== null) {
+    await writeFile(path.join(repository, 'copse.yml'), configuration);
+    run([launcher, 'config', 'accept', '--yes'], repository);
+  }
   for (const task of [WORKED_ON, QUEUED]) {
     run([launcher, 'work', task], repository);
     commit(path.join(repository, '.worktrees', task));

@@ -4,9 +4,20 @@ import { Unavailable } from '../kernel/unavailable.ts';
 import type { Config } from './schema.ts';
 import { readByShape } from './shape/shape.ts';
 
-/** Throws with every problem of the text. */
-export async function loadConfig(text: string): Promise<Config> {
-  return (await loadByShape(text)) ?? loadBySchema(text);
+/** Throws with every problem of the text. `value`: what the text says, if that is known. */
+export async function loadConfig(text: string, value?: unknown): Promise<Config> {
+  const known = value === undefined ? undefined : readByShape(value);
+  return known ?? (await loadByShape(text)) ?? loadBySchema(text);
+}
+
+/** What the text says, to be kept as JSON; undefined when JSON cannot hold it, or the text is not right. */
+export async function configValue(text: string): Promise<unknown> {
+  const { readYaml } = await import('./problems/read.ts');
+  const { value, misreadings } = readYaml(text);
+  if (misreadings.length > 0 || value === undefined) return undefined;
+  const { isDeepStrictEqual } = await import('node:util');
+  const kept = JSON.parse(JSON.stringify(value)) as unknown;
+  return isDeepStrictEqual(kept, value) ? kept : undefined;
 }
 
 /** From values that are known to be right. */

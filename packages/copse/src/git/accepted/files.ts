@@ -11,7 +11,8 @@ import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
 export type PowerFileContent =
-  | { readonly kind: 'text'; readonly text: string }
+  /** `value`: what a YAML file says, where it was read when a person accepted it. */
+  | { readonly kind: 'text'; readonly text: string; readonly value?: unknown }
   | { readonly kind: 'absent' }
   /** Something is there that Copse does not read. */
   | { readonly kind: 'unclear'; readonly why: string };
