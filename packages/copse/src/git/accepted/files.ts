@@ -4,7 +4,7 @@
  * Contents are read without following a link, without waiting for a pipe, and only up to a limit.
  */
 
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
@@ -58,7 +58,7 @@ const NOT_PLAIN = 'it is not a small plain file.';
 /** A folder on the way may be a link. */
 function leadsElsewhere(checkout: string, file: string): boolean {
   const folder = path.dirname(file);
-  if (folder === checkout) return false;
+  if (folder === checkout || lstatSync(folder, { throwIfNoEntry: false }) === undefined) return false;
   try {
     return realpathSync(folder) !== path.join(realpathSync(checkout), path.relative(checkout, folder));
   } catch {
