@@ -83,6 +83,7 @@ export const PROGRAMS = [
       look: /\/commands\/(.+\/)?(why|queue|worktrees|agents)\.ts$/,
       write: /\/board\/whole\.ts$/,
       yaml: /\/config\/(.+\/)?read\.ts$/,
+      git: /\/git\/repository\.ts$/,
       worktrees: /\/compose\/workspace-adapters\.ts$/,
       config: /\/config\/parse\.ts$/,
       run: /\/compose\/(.+\/)?run\.ts$/,
