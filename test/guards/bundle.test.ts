@@ -23,10 +23,17 @@ test.each([
   ['why', 4],
   ['queue', 4],
   ['agents', 4],
+  ['worktrees', 4],
 ])('%s is in at most %i files', (command, most) => {
   const core = filesOf(requireFile('main'));
   const own = command === 'list' ? [] : filesOf(requireFile(command));
   expect(new Set([...core, ...own]).size).toBeLessThanOrEqual(most);
+});
+
+test('commands that only read load no Kysely and no YAML', () => {
+  const files = ['main', 'why', 'queue', 'agents'].flatMap((name) => [...filesOf(requireFile(name))]);
+  const code = files.map((file) => readFileSync(path.join(dist, file), 'utf8')).join('');
+  expect(code.match(/^\/\/ node_modules\/(kysely|yaml)\/.*$/gm)).toBeNull();
 });
 
 test.each(built.filter((name) => name.endsWith('.js')))(

@@ -1,11 +1,11 @@
 /** Accepting what the repository's files decide, at a terminal. */
 
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { type TaskDocument, answer, copse, newArea, newRepository } from '../../support/cli.ts';
+import { type TaskDocument, answer, copse, copseProcess, newArea, newRepository } from '../../support/cli.ts';
 import { ENTER, hasScript, onTerminal } from '../../support/terminal.ts';
 
 const area = newArea();
@@ -71,5 +71,30 @@ describe.runIf(hasScript)('at a terminal', () => {
     await onTerminal(['init'], cwd, [['Use these files?', 'y']]);
     await work(cwd);
     expect(existsSync(mark)).toBe(true);
+  });
+});
+
+describe('the accepted copse.yml', () => {
+  const record = (cwd: string) => path.join(cwd, '.git', 'copse', 'accepted.json');
+  const agents = async (cwd: string) => {
+    // Only the built program reads settings by their shape.
+    const { stdout } = await copseProcess(['config', 'show', '--json'], { cwd });
+    const { settings } = JSON.parse(stdout) as { settings: { key: string; value: unknown }[] };
+    return settings.find(({ key }) => key === 'policy.max_agents')?.value;
+  };
+
+  test('is kept with what it says, and a text that is put into the record by hand counts', async () => {
+    const cwd = newRepository(area);
+    writeFileSync(path.join(cwd, 'copse.yml'), 'policy: { max_agents: 2 }\n');
+    await answer(['list'], { cwd });
+    const kept = JSON.parse(readFileSync(record(cwd), 'utf8')) as { files: object; config: object };
+    expect(kept.config).toEqual({
+      text: 'policy: { max_agents: 2 }\n',
+      value: { policy: { max_agents: 2 } },
+    });
+    expect(await agents(cwd)).toBe(2);
+    const files = { ...kept.files, 'copse.yml': 'policy: { max_agents: 3 }\n' };
+    writeFileSync(record(cwd), JSON.stringify({ ...kept, files }));
+    expect(await agents(cwd)).toBe(3);
   });
 });

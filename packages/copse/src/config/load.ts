@@ -2,7 +2,7 @@
 
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { Config } from './schema.ts';
-import { readByShape } from './shape/shape.ts';
+import { readByShape, readDefaults } from './shape/shape.ts';
 
 /** Throws with every problem of the text. `value`: what the text says, if that is known. */
 export async function loadConfig(text: string, value?: unknown): Promise<Config> {
@@ -29,7 +29,7 @@ export async function configFrom(written: object): Promise<Config> {
 }
 
 async function loadByShape(text: string): Promise<Config | undefined> {
-  if (text.trim() === '') return readByShape({});
+  if (text.trim() === '') return readDefaults() ?? readByShape({});
   const { readYaml } = await import('./problems/read.ts');
   const { value, misreadings } = readYaml(text);
   return misreadings.length > 0 ? undefined : readByShape(value ?? {});
