@@ -76,25 +76,25 @@ describe.runIf(hasScript)('at a terminal', () => {
 
 describe('the accepted copse.yml', () => {
   const record = (cwd: string) => path.join(cwd, '.git', 'copse', 'accepted.json');
-  const agents = async (cwd: string) => {
-    // Only the built program reads settings by their shape.
-    const { stdout } = await copseProcess(['config', 'show', '--json'], { cwd });
-    const { settings } = JSON.parse(stdout) as { settings: { key: string; value: unknown }[] };
-    return settings.find(({ key }) => key === 'policy.max_agents')?.value;
+  /** Only the built program reads settings by their shape. */
+  const most = async (cwd: string) => {
+    const { stdout } = await copseProcess(['agents', '--json'], { cwd });
+    return (JSON.parse(stdout) as { agents: { max: number }[] }).agents.map(({ max }) => max);
   };
+  const withMost = (max: number) => `agents: { a: { command: 'true', max: ${max} } }\n`;
 
   test('is kept with what it says, and a text that is put into the record by hand counts', async () => {
     const cwd = newRepository(area);
-    writeFileSync(path.join(cwd, 'copse.yml'), 'policy: { max_agents: 2 }\n');
+    writeFileSync(path.join(cwd, 'copse.yml'), withMost(2));
     await answer(['list'], { cwd });
     const kept = JSON.parse(readFileSync(record(cwd), 'utf8')) as { files: object; config: object };
     expect(kept.config).toEqual({
-      text: 'policy: { max_agents: 2 }\n',
-      value: { policy: { max_agents: 2 } },
+      text: withMost(2),
+      value: { agents: { a: { command: 'true', max: 2 } } },
     });
-    expect(await agents(cwd)).toBe(2);
-    const files = { ...kept.files, 'copse.yml': 'policy: { max_agents: 3 }\n' };
+    expect(await most(cwd)).toEqual([2]);
+    const files = { ...kept.files, 'copse.yml': withMost(3) };
     writeFileSync(record(cwd), JSON.stringify({ ...kept, files }));
-    expect(await agents(cwd)).toBe(3);
+    expect(await most(cwd)).toEqual([3]);
   });
 });
