@@ -32,7 +32,8 @@ export function configShape() {
 function defaultsOf(schema) {
   const settings = schema.parse({});
   const text = JSON.stringify(settings);
-  if (!isDeepStrictEqual(JSON.parse(text), settings)) throw new Error('The default settings are not plain JSON');
+  if (!isDeepStrictEqual(JSON.parse(text), settings))
+    throw new Error('The default settings are not plain JSON');
   return text;
 }
 

@@ -19,7 +19,10 @@ it('shows no read what a transaction of the same process has not committed', asy
   const titles = async () => (await board.tasks({ order: 'urgent' })).map(({ title }) => title);
   let during: Promise<readonly string[]> | undefined;
   const failed = board.transact(async (transaction) => {
-    const inside = { ...board, transact: (work: (on: typeof transaction) => Promise<unknown>) => work(transaction) };
+    const inside = {
+      ...board,
+      transact: (work: (on: typeof transaction) => Promise<unknown>) => work(transaction),
+    };
     await addTask(contextOf(inside as never), { title: 'Taken back' });
     // A query writes the pending changes.
     expect(await transaction.tasks({ order: 'urgent' })).toHaveLength(2);

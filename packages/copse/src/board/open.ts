@@ -57,7 +57,10 @@ function openCurrent(file: string, policy: Pick<Policy, 'board' | 'lease'>): Boa
   const connection = connect(file, policy.board);
   let board: Board | undefined;
   try {
-    board = openReadFirst(connection, policy);
+    board = openReadFirst(connection, async () => {
+      const { wholeBoard } = await import('./whole.ts');
+      return wholeBoard(connection, policy);
+    });
     return board;
   } finally {
     if (board === undefined) connection.database.close();

@@ -15,9 +15,15 @@ export async function configValue(text: string): Promise<unknown> {
   const { readYaml } = await import('./problems/read.ts');
   const { value, misreadings } = readYaml(text);
   if (misreadings.length > 0 || value === undefined) return undefined;
-  const { isDeepStrictEqual } = await import('node:util');
-  const kept = JSON.parse(JSON.stringify(value)) as unknown;
-  return isDeepStrictEqual(kept, value) ? kept : undefined;
+  return isJson(value) ? value : undefined;
+}
+
+/** A key without a value is undefined, and YAML has numbers without an end. */
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== 'object' || value === null)
+    return value === null || ['string', 'boolean'].includes(typeof value);
+  return Object.values(value).every(isJson);
 }
 
 /** From values that are known to be right. */

@@ -10,7 +10,16 @@ import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
-import { countCommits, detectBase, filesOf, findTip, isAlias, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
+import {
+  countCommits,
+  detectBase,
+  filesOf,
+  findTip,
+  isAlias,
+  isAncestor,
+  mergeBase,
+  moveRef,
+} from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
 import type { TrustedDir } from './process.ts';

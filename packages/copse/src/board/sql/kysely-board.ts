@@ -62,7 +62,11 @@ export class KyselyBoard extends Reader implements Board {
   }
 
   async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
-    const row = await this.#engine.db.selectFrom('nodes').select('seen_at').where('id', '=', id).executeTakeFirst();
+    const row = await this.#engine.db
+      .selectFrom('nodes')
+      .select('seen_at')
+      .where('id', '=', id)
+      .executeTakeFirst();
     return (row?.seen_at ?? undefined) as Timestamp | undefined;
   }
 

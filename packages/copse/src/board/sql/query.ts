@@ -7,7 +7,7 @@ export interface Query {
 }
 
 /** Runs it, and returns its rows. */
-export type Ask = <Row>(query: Query) => Promise<readonly Row[]>;
+export type RunQuery = <Row>(query: Query) => Promise<readonly Row[]>;
 
 /** A given list becomes one value after another, and a given query a part of this one. */
 export function query(texts: TemplateStringsArray, ...given: readonly unknown[]): Query {
@@ -29,8 +29,8 @@ export function where(...conditions: readonly (Query | null)[]): Query {
 
 /** How an engine writes a value, the first being 1, and the name of a table. */
 export interface Dialect {
-  value(at: number): string;
-  table(name: string): string;
+  readonly value: (at: number) => string;
+  readonly table: (name: string) => string;
 }
 
 export const plainDialect: Dialect = { value: () => '?', table: (name) => name };

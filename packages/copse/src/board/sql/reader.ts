@@ -7,7 +7,7 @@ import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../kernel/
 import { type TaskStatus, type TaskSummary, isFinished } from '../../tasks/rules/task.ts';
 import { type Landing, openLandingStatuses } from '../../queue/rules/landing.ts';
 import type { BoardReader, EventQuery, Held, TaskQuery } from '../port.ts';
-import { type Ask, type Query, query, where } from './query.ts';
+import { type RunQuery, type Query, query, where } from './query.ts';
 import { fromRow, summariesFromRows, workItemKey } from './rows.ts';
 import { type BoardTables, tableOf } from './schema.ts';
 
@@ -15,10 +15,10 @@ type Dated = Pick<BoardTables['ledger'], 'id' | 'created_at'>;
 type Stored = Pick<BoardTables['ledger'], 'data'>;
 
 export class Reader implements BoardReader {
-  readonly #ask: Ask;
+  readonly #ask: RunQuery;
   protected readonly locksRows: boolean;
 
-  constructor(ask: Ask, options: { readonly locksRows: boolean }) {
+  constructor(ask: RunQuery, options: { readonly locksRows: boolean }) {
     this.#ask = ask;
     this.locksRows = options.locksRows;
   }
@@ -77,7 +77,8 @@ export class Reader implements BoardReader {
       due === undefined ? null : query`not_before <= ${due}`,
       delayedAt === undefined ? null : query`not_before > ${delayedAt}`,
     );
-    const order = asked.order === 'urgent' ? query`priority desc, created_at, id` : query`updated_at desc, id`;
+    const order =
+      asked.order === 'urgent' ? query`priority desc, created_at, id` : query`updated_at desc, id`;
     if (limit === undefined && offset === undefined) {
       // As one text: an object for each row costs more than to read them all.
       const [row] = await this.ask<{ data: string | null }>(

@@ -7,7 +7,7 @@
 
 import { type Compilable, CompiledQuery } from 'kysely';
 
-import { type Ask, type Dialect, textOf } from './query.ts';
+import { type RunQuery, type Dialect, textOf } from './query.ts';
 import type { Queries } from './schema.ts';
 
 /** A placeholder for a value of the column's type. */
@@ -74,7 +74,7 @@ export async function run<Row>(
 }
 
 /** Asks the database, or the transaction, that the queries are of. */
-export function askOf(db: Queries, dialect: Dialect): Ask {
-  return async <Row>(query: Parameters<Ask>[0]) =>
+export function askOf(db: Queries, dialect: Dialect): RunQuery {
+  return async <Row>(query: Parameters<RunQuery>[0]) =>
     (await db.executeQuery<Row>(CompiledQuery.raw(textOf(query, dialect), [...query.values]))).rows;
 }

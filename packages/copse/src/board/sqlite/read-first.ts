@@ -7,47 +7,44 @@
 
 import type { Renewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
-import type { Policy } from '../../kernel/policy.ts';
 import { migratedVersion } from '../migrations/version.ts';
 import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
 import type { BoardLine } from '../rules/board-line.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
-import { type Ask, query } from '../sql/query.ts';
+import { type Query, type RunQuery, query } from '../sql/query.ts';
 import { Reader } from '../sql/reader.ts';
 import { type SqliteConnection, rowsOf } from './connection.ts';
 
 export interface WholeBoard {
   readonly board: Board;
-  readonly ask: Ask;
+  readonly ask: RunQuery;
 }
 
-/** Undefined when the board has to be made or migrated first. */
+/** Undefined when the board has to be made or migrated first. `load` loads the rest, on the same connection. */
 export function openReadFirst(
   connection: SqliteConnection,
-  policy: Pick<Policy, 'board' | 'lease'>,
+  load: () => Promise<WholeBoard>,
 ): Board | undefined {
-  const ask = <Row>(asked: Parameters<Ask>[0]) => rowsOf<Row>(connection, asked);
-  if (ask(query`select 1 from sqlite_master where name = 'board'`).length === 0) return undefined;
-  const [found] = ask<{ version: number }>(query`select version from {board}`);
-  return found?.version === migratedVersion ? new ReadFirstBoard(connection, policy) : undefined;
+  const isThere = rowsOf(connection, query`select 1 from sqlite_master where name = 'board'`).length > 0;
+  const [found] = isThere ? rowsOf(connection, query`select version from {board}`) : [];
+  const { version } = (found ?? {}) as { readonly version?: number };
+  return version === migratedVersion ? new ReadFirstBoard(connection, load) : undefined;
 }
 
 class ReadFirstBoard extends Reader implements Board {
   readonly engine = 'sqlite';
   readonly location: string;
   readonly #connection: SqliteConnection;
-  readonly #policy: Pick<Policy, 'board' | 'lease'>;
+  readonly #load: () => Promise<WholeBoard>;
   #whole: Promise<WholeBoard> | undefined;
 
-  constructor(connection: SqliteConnection, policy: Pick<Policy, 'board' | 'lease'>) {
-    super(
-      async (asked) =>
-        this.#whole === undefined ? rowsOf(connection, asked) : (await this.#whole).ask(asked),
-      { locksRows: false },
-    );
+  constructor(connection: SqliteConnection, load: () => Promise<WholeBoard>) {
+    const ask = async (asked: Query) =>
+      this.#whole === undefined ? rowsOf(connection, asked) : (await this.#whole).ask(asked);
+    super(ask as RunQuery, { locksRows: false });
     this.location = connection.file;
     this.#connection = connection;
-    this.#policy = policy;
+    this.#load = load;
   }
 
   async transact<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T> {
@@ -96,9 +93,7 @@ class ReadFirstBoard extends Reader implements Board {
   }
 
   async #all(): Promise<Board> {
-    this.#whole ??= import('../whole.ts').then(({ wholeBoard }) =>
-      wholeBoard(this.#connection, this.#policy),
-    );
+    this.#whole ??= this.#load();
     return (await this.#whole).board;
   }
 }

@@ -4,14 +4,17 @@ import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
-import { readLoose } from '../objects/loose.ts';
+import { readLoose } from '../objects.ts';
 import type { TrustedDir } from '../process.ts';
 
 /**
  * Of a commit's id or a full ref name, where files tell; undefined when git has to be asked. The commit is read, too: a ref
  * may name a commit that is missing.
  */
-export function tipByFiles(dir: Pick<TrustedDir, 'commonDir' | 'objectFormat'>, name: string): CommitId | undefined {
+export function tipByFiles(
+  dir: Pick<TrustedDir, 'commonDir' | 'objectFormat'>,
+  name: string,
+): CommitId | undefined {
   const id = COMMIT.test(name) ? name : looseTip(dir.commonDir, name);
   if (id === undefined || !COMMIT.test(id)) return undefined;
   const found = readLoose(dir, [path.join(dir.commonDir, 'objects')], id);

@@ -22,7 +22,9 @@ interface Options {
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   // The pool is opened only when it is asked for.
   if (options.all)
-    await withWorkspaces(cli, async (context) => show(cli, options, context, await listSpareWorktrees(context)));
+    await withWorkspaces(cli, async (context) =>
+      show(cli, options, context, await listSpareWorktrees(context)),
+    );
   else await withWorktreeList(cli, (context) => show(cli, options, context, []));
 }
 
