@@ -23,7 +23,6 @@ test.each([
   ['why', 4],
   ['queue', 4],
   ['agents', 4],
-  ['worktrees', 4],
 ])('%s is in at most %i files', (command, most) => {
   const core = filesOf(requireFile('main'));
   const own = command === 'list' ? [] : filesOf(requireFile(command));
