@@ -2,7 +2,7 @@
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
-import type { Policy } from '../../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { type Query, plainDialect, textOf } from '../sql/query.ts';
 import { explaining, isBusy } from './errors.ts';
@@ -59,8 +59,7 @@ export function despiteBusy<T>({ file, policy }: SqliteConnection, call: () => T
 
 const READ_AGAIN_MS = 5;
 
-/** A list of ids gives another text for each length. */
-const MOST_STATEMENTS = 256;
+const MOST_STATEMENTS = defaultPolicy.database.statements;
 
 /** 16 MB of log: a checkpoint waits for the disk twice, so it should be rare. */
 const PAGES_PER_CHECKPOINT = 4_000;

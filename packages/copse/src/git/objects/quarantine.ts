@@ -36,6 +36,7 @@ import {
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import { alone } from '../../kernel/system/alone.ts';
 import { deflated } from './deflated.ts';
@@ -46,10 +47,8 @@ import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } f
 import type { TrustedDir } from '../process.ts';
 
 const PREFIX = 'copse-merging-';
-/** A folder that is younger than this may not be locked yet. */
-const NEW_MS = 60_000;
-/** From so many objects on, the repository gets one pack: git's own limit when it receives objects. */
-const PACKED_FROM = 100;
+const NEW_MS = defaultPolicy.quarantine.newMs;
+const PACKED_FROM = defaultPolicy.quarantine.packedFrom;
 /** From so many objects on, the temporary store gets one pack. */
 const WORTH_A_PACK = 12;
 
@@ -372,7 +371,7 @@ const toDisk = promisify(fsync);
 
 /** tmpfs, used if 512 MB are free. */
 const MEMORY = '/dev/shm';
-const ROOM_BYTES = 512 * 1024 ** 2;
+const ROOM_BYTES = defaultPolicy.quarantine.roomBytes;
 
 function throwawayPlace(dir: TrustedDir): string {
   try {
