@@ -2,6 +2,7 @@
 /** The entry of the command line: the engines guard, before anything imports `node:sqlite`. */
 
 import packageJson from '../package.json' with { type: 'json' };
+import { useCompileCache } from './kernel/system/compile-cache.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isSupported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26;
@@ -16,8 +17,7 @@ if (!isSupported) {
   // To make a stream of a pipe takes Node longer than all the rest of this.
   process.getBuiltinModule('node:fs').writeSync(1, `${packageJson.version}\n`);
 } else {
-  // Older versions, which are told so above, have no such function.
-  process.getBuiltinModule('node:module').enableCompileCache();
+  useCompileCache();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
 }

@@ -232,7 +232,7 @@ export async function configOf(repository: Repository): Promise<Config> {
     );
   const text = found.kind === 'absent' ? '' : found.text;
   if (lastRead?.text === text) return lastRead.config;
-  const config = await loadConfig(text);
+  const config = await loadConfig(text, found.kind === 'text' ? found.value : undefined);
   lastRead = { text, config };
   return config;
 }

@@ -14,6 +14,7 @@ export {
   subjectOf,
 } from './objects/commit-object.ts';
 export { requireBounded } from './objects/bounds.ts';
+export { readLoose } from './objects/loose.ts';
 export { commitsOf, isReachable, parentsFirst } from './objects/history.ts';
 export { ObjectReader, objectsOf } from './objects/object-reader.ts';
 export { Objects, knownObjectsOf } from './objects/objects.ts';
