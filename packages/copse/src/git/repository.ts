@@ -10,7 +10,7 @@ import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
-import { objectsOf } from './objects.ts';
+import { objectsOf, openStores } from './objects.ts';
 import { countCommits, detectBase, filesOf, isAlias, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
@@ -88,6 +88,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
       if (name === undefined) return { kind: 'absent' };
       return pushDelete(dir, name, branch, tip);
     },
+    stores: openStores(dir),
   };
 }
 

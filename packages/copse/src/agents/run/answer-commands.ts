@@ -11,7 +11,7 @@ import type { RunningAttempt } from './surroundings.ts';
 const { commandsAtOnce } = defaultPolicy.asks;
 
 export function answerCommands({ context, orders, task, reported }: RunningAttempt): { stop(): void } {
-  const { asked, sessionCommands, root } = context;
+  const { asked, git, log, sessionCommands, root } = context;
   const over = new AbortController();
   const variables = {
     COPSE_TASK_ID: task.id,
@@ -35,7 +35,11 @@ export function answerCommands({ context, orders, task, reported }: RunningAttem
   const answering = asked.answer(reported, async (ask) => {
     const command = commandIn(ask);
     if (command === undefined) return null;
-    return inTurn(() => sessionCommands.run({ ...command, variables, signal: over.signal }));
+    return inTurn(async () => {
+      // The command may read what the agent committed just now.
+      await git.stores.bring(task.id).catch((error: unknown) => log(String(error)));
+      return sessionCommands.run({ ...command, variables, signal: over.signal });
+    });
   });
   return {
     stop: () => {

@@ -4,7 +4,7 @@
  *   identifying   record our process on the board, then keep the lease                     → preparing
  *   preparing     end earlier attempts, prepare the workspace, rescue, write the context   → working
  *                   it cannot succeed before a person changes something                    → ended (stuck)
- *   working       one turn of the agent, then end the processes that it left behind
+ *   working       one turn of the agent, then end the processes that it left behind, and bring the objects that it wrote
  *                   it stopped or reported finished                                        → at the gate
  *                   its context is nearly full                                             → handing over
  *                   stuck, rate limited or over budget                                     → ended
@@ -39,6 +39,7 @@ import { answerCommands } from './answer-commands.ts';
 import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
+import { keepBringing } from './bring-objects.ts';
 import { askGate, beforeStop, handBack, mergeFor } from './handback.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
@@ -57,6 +58,7 @@ import { BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
+import { closeStore } from '../act/close-store.ts';
 import { type Crash, recordCrash } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
 import { terminalName } from '../../workspaces/rules/naming.ts';
@@ -143,6 +145,8 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
         return await takeTurns(attempt);
       } finally {
         commands.stop();
+        // Accept commands run in the sandbox too.
+        await closeStore(context, orders).catch((error: unknown) => context.log(String(error)));
       }
     }
     default:
@@ -232,14 +236,21 @@ async function takeTurn(
     mayUse: (permission) => recorder.mayUse(permission, over.signal),
   });
   const { time } = agent.limits;
-  const ended = await watchTurn(context, orders, turn, {
-    lost,
-    limitMs: time === undefined ? null : time - (clock.elapsedMs() - startedMs),
-    recorder: mode === 'handing_over' ? null : recorder,
-    reported,
-  });
-  over.abort();
-  await endLeftovers(context, orders, turn);
+  const bringing = keepBringing(attempt);
+  let ended: TurnEnd;
+  try {
+    ended = await watchTurn(context, orders, turn, {
+      lost,
+      limitMs: time === undefined ? null : time - (clock.elapsedMs() - startedMs),
+      recorder: mode === 'handing_over' ? null : recorder,
+      reported,
+    });
+    over.abort();
+    await endLeftovers(context, orders, turn);
+  } finally {
+    await bringing.stop();
+  }
+  await closeStore(context, orders);
   await recorder.settled();
   if (worktree !== null) await settleWorktree(context, prepared.workspace);
   await watchMainCheckout(context, orders, 'end');
