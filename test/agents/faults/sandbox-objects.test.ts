@@ -1,7 +1,7 @@
 /** An agent in a sandbox writes objects of its own, and reaches no object of main, of another task or of a person. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
@@ -50,6 +50,13 @@ class Repository extends Site {
     writeFileSync(path.join(this.folder, 'person.txt'), text);
     git(this.folder, 'add', '--all');
     git(this.folder, 'commit', '--quiet', '--message=feat: by a person');
+  }
+
+  /** The process of the only attempt. */
+  runner(): number {
+    const name = this.attempts().find((one) => one.endsWith('.runner.json')) ?? '';
+    const text = readFileSync(path.join(this.folder, '.copse', 'attempts', name), 'utf8');
+    return (JSON.parse(text) as { readonly pid: number }).pid;
   }
 
   stores(): readonly string[] {
@@ -111,4 +118,56 @@ describe.runIf(noSandbox === null)(`objects of an agent in the sandbox of sandbo
       }).toEqual({ stores: [], alternates: false });
     },
   );
+
+  // promise: sandbox-objects
+  it('that it damages are the problem of its own task only', async () => {
+    const site = new Repository(area);
+    const damage = [
+      COMMON,
+      `id=$(printf 'tree ${'1'.repeat(40)}\nauthor a <a@b.c> 0 +0000\ncommitter a <a@b.c> 0 +0000\n\nbad\n' | git hash-object -w -t commit --literally --stdin)`,
+      'echo $id > "$common/refs/heads/$(git symbolic-ref --short HEAD)"',
+    ].join('; ');
+    const agent = { sandbox: 'runtime' };
+    site.configure(
+      {},
+      {
+        agents: { bad: { ...agent, command: damage }, good: { ...agent, command: HONEST } },
+        landing: { policy: 'auto' },
+      },
+    );
+    const bad = await site.add('Damage its branch', '--agent', 'bad');
+    const good = await site.add('Work', '--agent', 'good');
+    await site.orchestrate();
+    expect(await site.task(bad)).toMatchObject({
+      status: 'needs_attention',
+      reason: expect.stringMatching(
+        /The object \w+ of the agent of \S+ cannot be used: it names 1111/,
+      ) as string,
+    });
+    expect(await site.task(good)).toMatchObject({ status: 'done' });
+    expect(git(site.folder, 'log', '-1', '--format=%s', 'main')).toContain('feat: honest');
+  });
+
+  // promise: sandbox-objects
+  it('that a killed runner did not bring are there for the next attempt', async () => {
+    const site = new Repository(area);
+    const first = `mkdir -p .copse && ${WAITS} && echo y > y && git add y && git commit --quiet --message="feat: late" && : > .copse/committed; sleep 60`;
+    site.configure(
+      { command: `if test -f .copse/committed; then ${HONEST}; else ${first}; fi` },
+      { landing: { policy: 'auto' } },
+    );
+    const id = await site.add('Lose its runner');
+    const running = site.orchestrate();
+    await site.waits(id);
+    const runner = site.runner();
+    process.kill(runner, 'SIGSTOP');
+    site.letGo(id);
+    await until(() => existsSync(site.inWorktree(id, 'committed')));
+    expect(site.stores()).toHaveLength(1);
+    process.kill(runner, 'SIGKILL');
+    await running;
+    expect(await site.task(id)).toMatchObject({ status: 'done' });
+    expect(git(site.folder, 'log', '--format=%s', 'main')).toContain('feat: late');
+    expect(site.stores()).toEqual([]);
+  });
 });

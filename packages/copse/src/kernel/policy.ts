@@ -398,9 +398,12 @@ export const defaultPolicy = {
     outputBytes: 512 * MEGABYTE,
     /** The largest object that Copse reads into its own memory. */
     objectBytes: 256 * MEGABYTE,
-    /** The largest object, and the most of them, that Copse takes from the store of one attempt. */
+    /** What Copse takes from the store of an attempt at a time: bytes of large files, of all else that names objects, objects. */
     broughtBytes: 4 * GIGABYTE,
-    broughtObjects: 1_000_000,
+    broughtTreeBytes: 64 * MEGABYTE,
+    broughtObjects: 500_000,
+    /** The most objects of a store that are looked at for a reader who misses one. */
+    missedObjects: 10_000,
     /** Paths that a branch may change, against its target. */
     changedPaths: 250_000,
     /** Folders in folders; no system can check out more. */

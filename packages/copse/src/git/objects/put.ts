@@ -57,4 +57,4 @@ export function unusedBeside(file: string): string {
   return path.join(path.dirname(file), `tmp_obj_${randomBytes(9).toString('hex')}`);
 }
 
-export const toDisk = promisify(fsync);
+const toDisk = promisify(fsync);

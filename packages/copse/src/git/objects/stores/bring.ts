@@ -8,7 +8,7 @@
  * processes may do so at once, and while the agent works.
  */
 
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
@@ -17,19 +17,30 @@ import { hasCode } from '../../../kernel/system/error-code.ts';
 import { syncFolder } from '../../../kernel/system/write-atomically.ts';
 import { BeyondLimits } from '../../../kernel/unavailable.ts';
 import type { UnbroughtObject } from '../../port.ts';
+import { stampOfFile } from '../../directory/trusted-dir.ts';
 import { type TrustedDir, git } from '../../process.ts';
 import { packEntry, writePack } from '../packs.ts';
 import { type NewObject, PACKED_FROM, fileOf, putAll, unusedBeside } from '../put.ts';
-import { namesIn } from './layout.ts';
+import { listNew } from './list.ts';
 import { inOrder } from './order.ts';
 import { copyLarge, readVerified } from './verified.ts';
 
 export const bringSteps = ['blobs', 'objects', 'synced'] as const;
-export type BringStep = (typeof bringSteps)[number];
+type BringStep = (typeof bringSteps)[number];
 
-export interface Bringing {
-  /** Not looked at again. New ones are added. */
-  readonly known?: Set<string>;
+/** What a process has seen of a store. */
+export interface SeenObjects {
+  /** In the repository, so not looked at again. */
+  readonly known: Set<string>;
+  /** Damaged, with a stamp of the file: verified again when the file changes. */
+  readonly damaged: Map<string, string>;
+}
+
+export interface StoreBringing {
+  readonly seen?: SeenObjects;
+  readonly mostObjects?: number;
+  /** Leaves out those that take long. */
+  readonly isQuick?: boolean;
   readonly onStep?: (step: BringStep) => void;
 }
 
@@ -37,28 +48,14 @@ export interface Bringing {
 export async function bring(
   dir: TrustedDir,
   folder: string,
-  { known = new Set(), onStep = () => {} }: Bringing = {},
+  options: StoreBringing = {},
 ): Promise<readonly UnbroughtObject[]> {
+  const { seen, mostObjects = defaultPolicy.git.broughtObjects, onStep = () => {} } = options;
   const objects = path.join(dir.commonDir, 'objects');
-  const ids = listNew(folder).filter((id) => !known.has(id));
+  const ids = listNew(folder, mostObjects).filter((id) => !seen?.known.has(id));
   const lacking = await lackingIn(dir, ids);
-  const left: UnbroughtObject[] = [];
-  const writer = new Writer(dir, objects);
-  const named: NewObject[] = [];
-  for (const [at, id] of [...lacking].entries()) {
-    // Lets other work of this process go on.
-    if (at % TURN === 0) await setImmediate();
-    const file = fileOf(path.join(folder, 'new'), id);
-    const found = readVerified(dir, file, id);
-    if (found.kind === 'damaged') left.push({ id, why: found.why });
-    else if (found.kind === 'large') {
-      const why = await bringLarge(dir, file, id, objects);
-      if (why !== null) left.push({ id, why });
-    } else if (found.kind === 'object') {
-      if (found.object.type === 'blob') await writer.add(found.object);
-      else named.push(found.object);
-    }
-  }
+  const writer = new ObjectWriter(dir, objects);
+  const { named, left } = await bringBlobs(dir, folder, [...lacking], { ...options, objects, writer });
   await writer.flush();
   onStep('blobs');
   const { ordered, incomplete } = await inOrder(dir, named, (ids) => lackingIn(dir, ids));
@@ -70,38 +67,69 @@ export async function bring(
   // Also those that an earlier call wrote: the caller may remove the only other copy.
   for (const name of new Set(done.map((id) => id.slice(0, 2)))) syncIfThere(path.join(objects, name));
   onStep('synced');
-  for (const id of done) known.add(id);
+  for (const id of done) seen?.known.add(id);
   return [...left, ...incomplete];
 }
 
-const TURN = 32;
-
-/** Loose objects of the store. Links and other names are not followed. */
-function listNew(folder: string): readonly string[] {
-  const place = path.join(folder, 'new');
-  const ids: string[] = [];
-  for (const name of namesIn(place)) {
-    if (!/^[0-9a-f]{2}$/.test(name)) continue;
-    for (const rest of filesIn(path.join(place, name))) {
-      if (/^(?:[0-9a-f]{38}|[0-9a-f]{62})$/.test(rest)) ids.push(name + rest);
-      if (ids.length > defaultPolicy.git.broughtObjects)
-        throw new BeyondLimits(
-          `The object store ${folder} has more than ${defaultPolicy.git.broughtObjects} objects.`,
-          `If an agent made them by mistake, remove them: rm -r ${place}`,
-        );
-    }
-  }
-  return ids;
+interface Blobs {
+  /** Trees, commits and tags. */
+  readonly named: readonly NewObject[];
+  readonly left: readonly UnbroughtObject[];
 }
 
-/** Some may be deleted meanwhile. */
-function filesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
+/** Lets other work of this process go on after so many. */
+const TURN = 32;
+
+async function bringBlobs(
+  dir: TrustedDir,
+  folder: string,
+  ids: readonly string[],
+  {
+    seen,
+    isQuick = false,
+    objects,
+    writer,
+  }: StoreBringing & { readonly objects: string; readonly writer: ObjectWriter },
+): Promise<Blobs> {
+  const [named, left]: [NewObject[], UnbroughtObject[]] = [[], []];
+  const { broughtTreeBytes, broughtBytes } = defaultPolicy.git;
+  let [namedBytes, largeBytes] = [0, 0];
+  for (const [at, id] of ids.entries()) {
+    if (at % TURN === 0) await setImmediate();
+    const file = fileOf(path.join(folder, 'new'), id);
+    const stamp = seen === undefined ? '' : stampOfFile(file);
+    const isKnown = seen !== undefined && seen.damaged.get(id) === stamp;
+    const found = isKnown
+      ? ({ kind: 'damaged', why: 'it is damaged' } as const)
+      : readVerified(dir, file, id);
+    if (found.kind === 'gone') continue;
+    if (found.kind === 'object') {
+      const { object } = found;
+      if (object.type === 'blob') await writer.add(object);
+      else named.push(object);
+      if (object.type !== 'blob') namedBytes += object.content.length;
+      if (namedBytes > broughtTreeBytes)
+        throw tooMuch(folder, `trees and commits of more than ${broughtTreeBytes} bytes`);
+      continue;
+    }
+    let why: string | null = found.kind === 'damaged' ? found.why : 'it is large';
+    if (found.kind === 'large' && !isQuick) {
+      const copied = await bringLarge(dir, file, id, { objects, mostBytes: broughtBytes - largeBytes });
+      largeBytes += copied.bytes;
+      why = copied.why;
+    }
+    if (why === null) continue;
+    left.push({ id, why });
+    if (found.kind === 'damaged') seen?.damaged.set(id, stamp);
   }
+  return { named, left };
+}
+
+function tooMuch(folder: string, what: string): BeyondLimits {
+  return new BeyondLimits(
+    `The object store ${folder} has ${what}, which is more than Copse takes at a time.`,
+    `Look at it: du -sh ${folder}`,
+  );
 }
 
 /** Those that the repository does not have. Most new objects are not packed, so git is asked about few. */
@@ -110,13 +138,10 @@ async function lackingIn(dir: TrustedDir, ids: readonly string[]): Promise<Reado
   const notLoose = ids.filter((id) => !existsSync(fileOf(objects, id)));
   if (notLoose.length === 0) return new Set();
   const input = notLoose.map((id) => `${id}\n`).join('');
-  const said = (await git(dir, ['cat-file', '--batch-check=%(objectname)', '--buffer'], { input })).toString(
-    'latin1',
-  );
+  const argv = ['cat-file', '--batch-check=%(objectname)', '--buffer'];
+  const lines = (await git(dir, argv, { input })).toString('latin1').split('\n');
   return new Set(
-    said
-      .split('\n')
-      .flatMap((line) => (line.endsWith(' missing') ? [line.slice(0, -' missing'.length)] : [])),
+    lines.flatMap((line) => (line.endsWith(' missing') ? [line.slice(0, -' missing'.length)] : [])),
   );
 }
 
@@ -124,23 +149,23 @@ async function bringLarge(
   dir: TrustedDir,
   file: string,
   id: string,
-  objects: string,
-): Promise<string | null> {
+  { objects, mostBytes }: { readonly objects: string; readonly mostBytes: number },
+): Promise<{ readonly why: string | null; readonly bytes: number }> {
   const to = fileOf(objects, id);
   mkdirSync(path.dirname(to), { recursive: true });
   const from = unusedBeside(to);
   try {
-    const why = await copyLarge(dir, file, id, from);
-    if (why === null) renameSync(from, to);
-    return why;
+    const copied = await copyLarge(dir, file, id, { to: from, mostBytes });
+    if (copied.why === null) renameSync(from, to);
+    return copied;
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ELOOP', 'ENXIO', 'EACCES')) return 'it cannot be read';
+    if (hasCode(error, 'ENOENT', 'ELOOP', 'ENXIO', 'EACCES')) return { why: 'it cannot be read', bytes: 0 };
     throw error;
   }
 }
 
 /** Writes objects in the order in which they are added: a few as files, many as a pack. */
-class Writer {
+class ObjectWriter {
   readonly #dir: TrustedDir;
   readonly #objects: string;
   #waiting: NewObject[] = [];

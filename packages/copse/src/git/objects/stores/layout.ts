@@ -11,11 +11,11 @@
  * a store that the repository names as an alternate, an agent could keep the objects of others from being written.
  */
 
-import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { type AttemptId, type TaskId, brand, parseTaskId } from '../../../kernel/ids.ts';
-import { hasCode } from '../../../kernel/system/error-code.ts';
+import { namesIn } from '../../../kernel/system/names-in.ts';
 import { readIfPlain } from '../../../kernel/system/plain-file.ts';
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { StoreId } from '../../port.ts';
@@ -58,18 +58,6 @@ export function listStores(commonDir: string): readonly StoreId[] {
     if (task === undefined || !/^[\w-]+$/.test(attempt) || more.length > 0) return [];
     return [{ task, attempt: brand<AttemptId>(attempt) }];
   });
-}
-
-/** Folders only; none when there is no such folder. */
-export function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  }
 }
 
 function allStores(commonDir: string): string {

@@ -1,21 +1,24 @@
 /** The stores of all attempts on this machine: brought while agents work, closed when their processes are gone. */
 
-import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
+import { removeTree } from '../../../kernel/system/remove-tree.ts';
 import { isBeyondLimits } from '../../../kernel/unavailable.ts';
 import { processesOfAttempt } from '../../../processes/end.ts';
 import type { ObjectStores, StoreId } from '../../port.ts';
 import type { TrustedDir } from '../../process.ts';
-import { bring } from './bring.ts';
-import { listStores, namesIn, storeFolder } from './layout.ts';
+import { type SeenObjects, type StoreBringing, bring, bringSteps } from './bring.ts';
+import { listStores, storeFolder } from './layout.ts';
+import { objectFolders } from './list.ts';
 
-/** What this process has seen in each store, by its folder: most of it need not be looked at again. */
-const seen = new Map<string, Set<string>>();
+export const storeSteps = [...bringSteps, 'emptied'] as const;
+type StoreStep = (typeof storeSteps)[number];
 
 export function openStores(
   dir: TrustedDir,
-  { onStep }: { readonly onStep?: (step: StoreStep) => void } = {},
+  { onStep = () => {} }: { readonly onStep?: (step: StoreStep) => void } = {},
 ): ObjectStores {
   const { commonDir } = dir;
   const close = async (store: StoreId, isForced: boolean) => {
@@ -26,17 +29,12 @@ export function openStores(
       return [];
     }
     // No process of the agent is left to put a link in their place.
-    for (const name of namesIn(path.join(folder, 'new'))) chmodSync(path.join(folder, 'new', name), 0o700);
-    const left = await bring(dir, folder, onStep && { onStep }).catch((error: unknown) => {
+    for (const one of objectFolders(folder)) chmodSync(one, 0o700);
+    const left = await bring(dir, folder, { onStep }).catch((error: unknown) => {
       if (isForced && isBeyondLimits(error)) return [];
       throw error;
     });
-    if (left.length === 0 || isForced) {
-      rmSync(path.join(folder, 'new'), { recursive: true, force: true });
-      onStep?.('emptied');
-      rmSync(folder, { recursive: true, force: true });
-      seen.delete(folder);
-    }
+    if (left.length === 0 || isForced) await remove(folder, onStep);
     return left;
   };
   return {
@@ -49,22 +47,33 @@ export function openStores(
   };
 }
 
-export const storeSteps = ['blobs', 'objects', 'synced', 'emptied'] as const;
-type StoreStep = (typeof storeSteps)[number];
+async function remove(folder: string, onStep: (step: StoreStep) => void): Promise<void> {
+  // All of it is in the repository. A folder that cannot be removed does no harm, and the next sweep tries again.
+  const tryRemove = (place: string) => removeTree(place).catch(() => {});
+  await tryRemove(path.join(folder, 'new'));
+  onStep('emptied');
+  await tryRemove(folder);
+  seenIn.delete(folder);
+}
 
-/** False when there is no store. For a reader that misses an object: an agent may have just written it. */
+/**
+ * False when there is no store. For a reader that misses an object: an agent may have just written it. A store that cannot be
+ * read, or takes long, is the problem of its own task.
+ */
 export async function bringAll(dir: TrustedDir): Promise<boolean> {
   const stores = listStores(dir.commonDir);
-  for (const store of stores) {
-    // A store that cannot be read is the problem of its own task.
-    await bringNew(dir, store).catch(() => {});
-  }
+  const quick = { isQuick: true, mostObjects: defaultPolicy.git.missedObjects };
+  for (const store of stores) await bringNew(dir, store, quick).catch(() => {});
   return stores.length > 0;
 }
 
-async function bringNew(dir: TrustedDir, store: StoreId): Promise<void> {
+/** What this process has seen in each store, by its folder. */
+const seenIn = new Map<string, SeenObjects>();
+
+async function bringNew(dir: TrustedDir, store: StoreId, options: StoreBringing = {}): Promise<void> {
+  for (const folder of seenIn.keys()) if (!existsSync(folder)) seenIn.delete(folder);
   const folder = storeFolder(dir.commonDir, store);
-  const known = seen.get(folder) ?? new Set<string>();
-  seen.set(folder, known);
-  await bring(dir, folder, { known });
+  const seen = seenIn.get(folder) ?? { known: new Set(), damaged: new Map() };
+  seenIn.set(folder, seen);
+  await bring(dir, folder, { ...options, seen });
 }

@@ -34,7 +34,7 @@ export type Verified =
   | { readonly kind: 'damaged'; readonly why: string };
 
 const SMALL_BYTES = 8 * 1024 ** 2;
-const SMALL_CONTENT_BYTES = 64 * 1024 ** 2;
+const SMALL_CONTENT_BYTES = 32 * 1024 ** 2;
 
 export function readVerified(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
@@ -65,7 +65,7 @@ function damaged(why: string): Extract<Verified, { kind: 'damaged' }> {
   return { kind: 'damaged', why };
 }
 
-interface Head {
+interface ObjectHead {
   readonly type: ObjectType;
   readonly size: number;
   readonly bytes: number;
@@ -73,33 +73,33 @@ interface Head {
 
 const MOST_HEAD_BYTES = 32;
 
-function headOf(whole: Buffer): Head | undefined {
+function headOf(whole: Buffer): ObjectHead | undefined {
   const nul = whole.subarray(0, MOST_HEAD_BYTES).indexOf(0);
   const [, type = '', size] =
     /^(\w+) (0|[1-9]\d*)$/.exec(whole.toString('latin1', 0, Math.max(nul, 0))) ?? [];
   return size === undefined || !isObjectType(type) ? undefined : { type, size: Number(size), bytes: nul + 1 };
 }
 
-/** Writes a file that is too large for the memory to `to`, compressed anew. Null, or why it was not written. */
+/** Writes a file that is too large for the memory to `to`, compressed anew, or says why not. `bytes` is what it took. */
 export async function copyLarge(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
   file: string,
   id: string,
-  to: string,
-): Promise<string | null> {
+  { to, mostBytes }: { readonly to: string; readonly mostBytes: number },
+): Promise<{ readonly why: string | null; readonly bytes: number }> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const hash = createHash(objectFormat);
   let [bytes, beginning] = [0, Buffer.alloc(0)];
   const opened = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
-    if (!fstatSync(opened).isFile()) return 'it is not a file';
+    if (!fstatSync(opened).isFile()) return { why: 'it is not a file', bytes };
     await pipeline(
       () => chunksOf(opened),
       createInflate(),
       async function* measured(chunks: AsyncIterable<Buffer>) {
         for await (const chunk of chunks) {
           bytes += chunk.length;
-          if (bytes > defaultPolicy.git.broughtBytes) throw new TooLarge();
+          if (bytes > mostBytes) throw new TooLarge();
           if (beginning.length < MOST_HEAD_BYTES) beginning = Buffer.concat([beginning, chunk]);
           hash.update(chunk);
           yield chunk;
@@ -118,13 +118,14 @@ export async function copyLarge(
             ? null
             : 'its head is wrong';
     if (why !== null) rmSync(to, { force: true });
-    return why;
+    return { why, bytes };
   } catch (error) {
     rmSync(to, { force: true });
-    if (error instanceof TooLarge) return `it is larger than ${defaultPolicy.git.broughtBytes} bytes`;
+    if (error instanceof TooLarge)
+      return { why: `more than ${defaultPolicy.git.broughtBytes} bytes are not taken at a time`, bytes };
     // Z_DATA_ERROR and the like. A full disk is not the agent's fault.
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
-      return 'it cannot be read';
+      return { why: 'it cannot be read', bytes };
     throw error;
   } finally {
     closeSync(opened);

@@ -1,0 +1,54 @@
+/** Lists the loose objects of a store. An agent can make any number of files and folders there, and links to others. */
+
+import { type Dirent, opendirSync } from 'node:fs';
+import path from 'node:path';
+
+import { hasCode } from '../../../kernel/system/error-code.ts';
+import { BeyondLimits } from '../../../kernel/unavailable.ts';
+
+/** Their ids. Links and files of other names are left out. */
+export function listNew(folder: string, most: number): readonly string[] {
+  const place = path.join(folder, 'new');
+  let left = most;
+  const entries = function* (of: string): Generator<Dirent> {
+    for (const entry of entriesOf(of)) {
+      if ((left -= 1) < 0)
+        throw new BeyondLimits(
+          `The object store ${folder} has more than ${most} files.`,
+          `If an agent made them by mistake, remove them: rm -r ${place}`,
+        );
+      yield entry;
+    }
+  };
+  const ids: string[] = [];
+  for (const { name } of foldersOf(entries(place)))
+    for (const { name: rest } of entries(path.join(place, name)))
+      if (/^(?:[0-9a-f]{38}|[0-9a-f]{62})$/.test(rest)) ids.push(name + rest);
+  return ids;
+}
+
+/** Those in which git puts objects. */
+export function objectFolders(folder: string): readonly string[] {
+  const place = path.join(folder, 'new');
+  return foldersOf(entriesOf(place)).map(({ name }) => path.join(place, name));
+}
+
+function foldersOf(entries: Iterable<Dirent>): readonly Dirent[] {
+  return [...entries].filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name));
+}
+
+/** One after another: a folder may have more than fit into the memory. Some may be deleted meanwhile. */
+function* entriesOf(folder: string): Generator<Dirent> {
+  let opened;
+  try {
+    opened = opendirSync(folder, { bufferSize: 256 });
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+    throw error;
+  }
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
+  } finally {
+    opened.closeSync();
+  }
+}
