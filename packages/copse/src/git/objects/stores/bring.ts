@@ -21,7 +21,7 @@ import { stampOfFile } from '../../directory/trusted-dir.ts';
 import { type TrustedDir, git } from '../../process.ts';
 import { packEntry, writePack } from '../packs.ts';
 import { type NewObject, PACKED_FROM, fileOf, putAll, unusedBeside } from '../put.ts';
-import { listNew } from './list.ts';
+import { type FolderTimes, listNew } from './list.ts';
 import { inOrder } from './order.ts';
 import { copyLarge, readVerified } from './verified.ts';
 
@@ -34,6 +34,10 @@ export interface SeenObjects {
   readonly known: Set<string>;
   /** Damaged, with a stamp of the file: verified again when the file changes. */
   readonly damaged: Map<string, string>;
+  /** Could not be brought the last time. */
+  readonly left: Set<string>;
+  /** Folders of the store that were read. */
+  readonly folders: Map<string, number>;
 }
 
 export interface StoreBringing {
@@ -52,7 +56,8 @@ export async function bring(
 ): Promise<readonly UnbroughtObject[]> {
   const { seen, mostObjects = defaultPolicy.git.broughtObjects, onStep = () => {} } = options;
   const objects = path.join(dir.commonDir, 'objects');
-  const ids = listNew(folder, mostObjects).filter((id) => !seen?.known.has(id));
+  const { ids: listed, times } = listNew(folder, mostObjects, seen?.folders);
+  const ids = [...new Set([...listed, ...(seen?.left ?? [])])].filter((id) => !seen?.known.has(id));
   const lacking = await lackingIn(dir, ids);
   const writer = new ObjectWriter(dir, objects);
   const { named, left } = await bringBlobs(dir, folder, [...lacking], { ...options, objects, writer });
@@ -67,8 +72,20 @@ export async function bring(
   // Also those that an earlier call wrote: the caller may remove the only other copy.
   for (const name of new Set(done.map((id) => id.slice(0, 2)))) syncIfThere(path.join(objects, name));
   onStep('synced');
-  for (const id of done) seen?.known.add(id);
+  if (seen !== undefined) remember(seen, done, isLeft, times);
   return [...left, ...incomplete];
+}
+
+function remember(
+  seen: SeenObjects,
+  done: readonly string[],
+  left: ReadonlySet<string>,
+  times: FolderTimes,
+): void {
+  for (const id of done) seen.known.add(id);
+  seen.left.clear();
+  for (const id of left) seen.left.add(id);
+  for (const [name, changedMs] of times) seen.folders.set(name, changedMs);
 }
 
 interface Blobs {

@@ -1,14 +1,27 @@
 /** Lists the loose objects of a store. An agent can make any number of files and folders there, and links to others. */
 
-import { type Dirent, opendirSync } from 'node:fs';
+import { type Dirent, lstatSync, opendirSync } from 'node:fs';
 import path from 'node:path';
 
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { BeyondLimits } from '../../../kernel/unavailable.ts';
 
-/** Their ids. Links and files of other names are left out. */
-export function listNew(folder: string, most: number): readonly string[] {
+/** Folders of objects with the time of their last change. */
+export type FolderTimes = ReadonlyMap<string, number>;
+
+interface Listed {
+  readonly ids: readonly string[];
+  /** Of the folders that were read. */
+  readonly times: FolderTimes;
+}
+
+/** A folder that changed since then may change again without another time. */
+const SETTLED_MS = 2_000;
+
+/** Leaves out links, files of other names, and folders that did not change since the times before. */
+export function listNew(folder: string, most: number, before?: FolderTimes): Listed {
   const place = path.join(folder, 'new');
+  const settled = Date.now() - SETTLED_MS;
   let left = most;
   const entries = function* (of: string): Generator<Dirent> {
     for (const entry of entriesOf(of)) {
@@ -20,11 +33,15 @@ export function listNew(folder: string, most: number): readonly string[] {
       yield entry;
     }
   };
-  const ids: string[] = [];
-  for (const { name } of foldersOf(entries(place)))
+  const [ids, times]: [string[], Map<string, number>] = [[], new Map()];
+  for (const { name } of foldersOf(entries(place))) {
+    const changedMs = lstatSync(path.join(place, name), { throwIfNoEntry: false })?.mtimeMs;
+    if (changedMs === undefined || (before?.get(name) === changedMs && changedMs < settled)) continue;
+    times.set(name, changedMs);
     for (const { name: rest } of entries(path.join(place, name)))
       if (/^(?:[0-9a-f]{38}|[0-9a-f]{62})$/.test(rest)) ids.push(name + rest);
-  return ids;
+  }
+  return { ids, times };
 }
 
 /** Those in which git puts objects. */

@@ -2,6 +2,7 @@
 
 import { chmodSync, existsSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { removeTree } from '../../../kernel/system/remove-tree.ts';
@@ -53,7 +54,7 @@ async function remove(folder: string, onStep: (step: StoreStep) => void): Promis
   await tryRemove(path.join(folder, 'new'));
   onStep('emptied');
   await tryRemove(folder);
-  seenIn.delete(folder);
+  known.delete(folder);
 }
 
 /**
@@ -63,17 +64,32 @@ async function remove(folder: string, onStep: (step: StoreStep) => void): Promis
 export async function bringAll(dir: TrustedDir): Promise<boolean> {
   const stores = listStores(dir.commonDir);
   const quick = { isQuick: true, mostObjects: defaultPolicy.git.missedObjects };
-  for (const store of stores) await bringNew(dir, store, quick).catch(() => {});
+  const brought = Promise.all(stores.map((store) => bringNew(dir, store, quick).catch(() => {})));
+  await Promise.race([brought, sleep(PATIENCE_MS, undefined, { ref: false })]);
   return stores.length > 0;
 }
 
-/** What this process has seen in each store, by its folder. */
-const seenIn = new Map<string, SeenObjects>();
+const PATIENCE_MS = 10_000;
 
-async function bringNew(dir: TrustedDir, store: StoreId, options: StoreBringing = {}): Promise<void> {
-  for (const folder of seenIn.keys()) if (!existsSync(folder)) seenIn.delete(folder);
+interface SeenStore {
+  readonly seen: SeenObjects;
+  /** Of this process. */
+  turn: Promise<unknown>;
+}
+
+/** What this process has seen in each store, by its folder. */
+const known = new Map<string, SeenStore>();
+
+function bringNew(dir: TrustedDir, store: StoreId, options: StoreBringing = {}): Promise<unknown> {
+  for (const folder of known.keys()) if (!existsSync(folder)) known.delete(folder);
   const folder = storeFolder(dir.commonDir, store);
-  const seen = seenIn.get(folder) ?? { known: new Set(), damaged: new Map() };
-  seenIn.set(folder, seen);
-  await bring(dir, folder, { ...options, seen });
+  const found = known.get(folder) ?? { seen: newlySeen(), turn: Promise.resolve() };
+  known.set(folder, found);
+  const brought = found.turn.then(() => bring(dir, folder, { ...options, seen: found.seen }));
+  found.turn = brought.catch(() => {});
+  return brought;
+}
+
+function newlySeen(): SeenObjects {
+  return { known: new Set(), damaged: new Map(), left: new Set(), folders: new Map() };
 }
