@@ -23,7 +23,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { ObjectReader, layStore, storeSteps } from '../../../packages/copse/src/git/objects.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
-import { git, newArea, plainEnv } from '../../support/cli.ts';
+import { copse, git, newArea, plainEnv } from '../../support/cli.ts';
 import { runGit } from '../../support/git/git-shell.ts';
 import { BRANCH, STORE, StoreScene, expectClosed, expectSound } from '../../support/git/store-scene.ts';
 import { isLong } from '../../support/long.ts';
@@ -237,6 +237,15 @@ it.each(kills)('killed at $first and then at $second, bringing is finished by th
   expect(await isInterrupted(() => scene.stores(interruptAt(at.second)).close(STORE))).toBe(true);
   expect(await isReadable()).toBe('commit');
   expect(await scene.close()).toEqual([]);
+  expectSound(scene);
+  expectClosed(scene);
+});
+
+// promise: sandbox-objects
+it('a store that a kill left behind is closed by copse tend', async () => {
+  const scene = new StoreScene(area);
+  scene.commit({ a: 'a\n' });
+  expect(await copse(['tend'], { cwd: scene.folder })).toMatchObject({ code: 0 });
   expectSound(scene);
   expectClosed(scene);
 });
