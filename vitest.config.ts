@@ -28,7 +28,7 @@ const LONG = [
   ...CLONES,
   'test/{queue,orchestrator,workspaces}/faults/random.test.ts',
   'test/queue/contract/merge/random.test.ts',
-  'test/workspaces/faults/kill-{steps,operations}.test.ts',
+  'test/workspaces/faults/{crowd,kill-steps,kill-operations}.test.ts',
   'test/**/{landing,pull-request}-steps.test.ts',
   'test/board/faults/processes.test.ts',
   'test/**/rescue-restore.test.ts',

@@ -108,7 +108,7 @@ describe('on a fresh clone', () => {
     expect(await copse(installed, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  test('two started at once install once and both work', async () => {
+  test.runIf(isLong)('two started at once install once and both work', async () => {
     const clone = newClone();
     const npm = standInForNpm({ seconds: 1 });
     const results = await Promise.all([
@@ -123,35 +123,41 @@ describe('on a fresh clone', () => {
     expect(leftovers(clone)).toEqual([]);
   });
 
-  test('when only the set-up is killed, the next one waits for the npm it left behind', async () => {
-    const clone = newClone();
-    const npm = standInForNpm({ seconds: 2 });
-    const first = start(clone, ['--version'], { env: npm.env });
-    await until(() => npm.calls().length === 1 && readLock(clone).length === 2);
-    process.kill(readLock(clone)[0]!, 'SIGKILL');
-    expect((await ended(first)).code).not.toBe(0);
+  test.runIf(isLong)(
+    'when only the set-up is killed, the next one waits for the npm it left behind',
+    async () => {
+      const clone = newClone();
+      const npm = standInForNpm({ seconds: 2 });
+      const first = start(clone, ['--version'], { env: npm.env });
+      await until(() => npm.calls().length === 1 && readLock(clone).length === 2);
+      process.kill(readLock(clone)[0]!, 'SIGKILL');
+      expect((await ended(first)).code).not.toBe(0);
 
-    const { code, stdout, stderr } = await copse(clone, ['--version'], { env: npm.env });
-    expect(stderr).toContain('copse: waiting for the set-up');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
-    expect(npm.calls()).toHaveLength(1);
-  });
+      const { code, stdout, stderr } = await copse(clone, ['--version'], { env: npm.env });
+      expect(stderr).toContain('copse: waiting for the set-up');
+      expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
+      expect(npm.calls()).toHaveLength(1);
+    },
+  );
 
-  test('when npm is killed with the set-up, many that come next install again, once', async () => {
-    const clone = newClone();
-    const slow = standInForNpm({ seconds: 30 });
-    const first = start(clone, ['--version'], { env: slow.env, detached: true });
-    await until(() => slow.calls().length === 1 && readLock(clone).length === 2);
-    process.kill(-requirePid(first), 'SIGKILL');
-    await ended(first);
+  test.runIf(isLong)(
+    'when npm is killed with the set-up, many that come next install again, once',
+    async () => {
+      const clone = newClone();
+      const slow = standInForNpm({ seconds: 30 });
+      const first = start(clone, ['--version'], { env: slow.env, detached: true });
+      await until(() => slow.calls().length === 1 && readLock(clone).length === 2);
+      process.kill(-requirePid(first), 'SIGKILL');
+      await ended(first);
 
-    const npm = standInForNpm({ seconds: 0.2 });
-    const results = await Promise.all(
-      Array.from({ length: 4 }, () => copse(clone, ['--version'], { env: npm.env })),
-    );
-    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-    expect(npm.calls()).toHaveLength(1);
-  });
+      const npm = standInForNpm({ seconds: 0.2 });
+      const results = await Promise.all(
+        Array.from({ length: 4 }, () => copse(clone, ['--version'], { env: npm.env })),
+      );
+      expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+      expect(npm.calls()).toHaveLength(1);
+    },
+  );
 
   test('a lock from before a reboot is ignored, even if another process has its pid now', async () => {
     const clone = newClone({ borrowModules: true });
@@ -162,7 +168,7 @@ describe('on a fresh clone', () => {
     expect(await copse(clone, ['--version'])).toMatchObject({ code: 0 });
   });
 
-  test('an install with a truncated record is done again', async () => {
+  test.runIf(isLong)('an install with a truncated record is done again', async () => {
     const clone = newClone();
     const npm = standInForNpm({ seconds: 0 });
     await copse(clone, ['--version'], { env: npm.env });
@@ -210,7 +216,7 @@ describe('on a clone that was set up', () => {
     expect((await copse(clone, [])).stderr).toBe('');
   });
 
-  test.each([
+  const sources = [
     'packages/copse/src/kernel/policy.ts',
     'packages/copse/package.json',
     'package.json',
@@ -219,15 +225,21 @@ describe('on a clone that was set up', () => {
     'scripts/build.mjs',
     'scripts/build-builtins.mjs',
     'scripts/config-shape.mjs',
-  ])('a change of %s is built again', async (file) => {
-    const clone = await built(shared);
-    const now = new Date();
-    utimesSync(join(clone, file), now, now);
-    expect((await copse(clone, ['--version'])).stderr).toMatch(/^copse: building …\ncopse: built in .* s\n$/);
-    expect((await copse(clone, ['--version'])).stderr).toBe('');
-  });
+  ];
+  test.each(sources.filter((_, at) => isLong || at % 3 === 0))(
+    'a change of %s is built again',
+    async (file) => {
+      const clone = await built(shared);
+      const now = new Date();
+      utimesSync(join(clone, file), now, now);
+      expect((await copse(clone, ['--version'])).stderr).toMatch(
+        /^copse: building …\ncopse: built in .* s\n$/,
+      );
+      expect((await copse(clone, ['--version'])).stderr).toBe('');
+    },
+  );
 
-  test('a deleted source is built again', async () => {
+  test.runIf(isLong)('a deleted source is built again', async () => {
     const clone = await built(shared);
     const extra = join(clone, 'packages/copse/src/kernel/extra.ts');
     writeFileSync(extra, 'export const extra = 1;\n');
@@ -254,7 +266,7 @@ describe('on a clone that was set up', () => {
     expect(await copse(clone, ['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  test('another package-lock.json is installed', async () => {
+  test.runIf(isLong)('another package-lock.json is installed', async () => {
     const clone = newClone();
     const npm = standInForNpm({ seconds: 0 });
     await copse(clone, ['--version'], { env: npm.env });
@@ -282,7 +294,7 @@ describe('on a clone that was set up', () => {
     expect(npm.calls()).toEqual([]);
   });
 
-  test('a rebuild leaves the chunks that a running process may still load', async () => {
+  test.runIf(isLong)('a rebuild leaves the chunks that a running process may still load', async () => {
     const clone = await built(newClone({ borrowModules: true }));
     writeFileSync(join(clone, 'packages/copse/src/late.ts'), "export const late = 'late';\n");
     writeFileSync(

@@ -38,7 +38,8 @@ it.runIf(canSeeProcesses)(
         expect(await run.countEvents('attempt.ended')).toBe(0);
         expect((await run.context.board.held()).map(({ lease }) => lease.token)).toEqual([1, 1]);
         const [lease] = await run.context.board.held();
-        expect(Math.abs(lease!.lease.renewedAt - Date.now())).toBeLessThan(2_000);
+        // The clock of its runner does not jump.
+        expect(Math.abs(lease!.lease.renewedAt - Date.now())).toBeLessThan(HOUR_MS / 2);
       }
       // While the clock is still an hour behind.
       kill(before[0]!.process.pid, 'SIGKILL');
@@ -71,7 +72,7 @@ it.runIf(canSeeProcesses)(
 async function passFor(orchestrator: Orchestrator, ms: number): Promise<void> {
   for (const until = performance.now() + ms; performance.now() < until;) {
     await orchestrator.pass();
-    await sleep(100);
+    await sleep(300);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Sixteen prepares at once, ten times, by four processes: none fails, whether the base is here or on a remote. */
+/** Sixteen prepares at once, several times, by four processes: none fails, whether the base is here or on a remote. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,17 +7,18 @@ import { expect, it } from 'vitest';
 
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import { Worker } from '../../support/workspaces/workspace-processes.ts';
 import { Project, expectSound, newProject } from '../../support/workspaces/workspaces.ts';
 
-const ROUNDS = 5;
+const ROUNDS = often({ short: 2, long: 5 });
 const PROCESSES = 4;
 const TASKS_EACH = 4;
 
 const area = newArea();
 
 it.each(['here', 'on a remote'])(
-  'sixteen prepares at once, five times, all succeed with a base that is %s',
+  'sixteen prepares at once, several times, all succeed with a base that is %s',
   async (where) => {
     const origin = newProject(path.join(area, `origin of ${where}`));
     const folder = path.join(area, where);
