@@ -33,7 +33,8 @@ export function listNew(folder: string, most: number, before?: FolderTimes): Lis
       yield entry;
     }
   };
-  const [ids, times]: [string[], Map<string, number>] = [[], new Map()];
+  const ids: string[] = [];
+  const times = new Map<string, number>();
   for (const { name } of foldersOf(entries(place))) {
     const changedMs = lstatSync(path.join(place, name), { throwIfNoEntry: false })?.mtimeMs;
     if (changedMs === undefined || (before?.get(name) === changedMs && changedMs < settled)) continue;
