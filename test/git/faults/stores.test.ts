@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 
 import { ObjectReader, layStore, storeSteps } from '../../../packages/copse/src/git/objects.ts';
+import { removePipes } from '../../../packages/copse/src/git/run/pipes.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { copse, git, newArea, plainEnv } from '../../support/cli.ts';
 import { runGit } from '../../support/git/git-shell.ts';
@@ -175,6 +176,13 @@ describe('a damaged store', () => {
     expect(git(scene.folder, 'cat-file', '-t', head)).toBe('commit');
     expect(statSync(path.join(scene.objects, prefix)).mode).toBe(before);
     expectClosed(scene);
+  });
+
+  it('is not searched for pipes, which would be removed through links', () => {
+    const scene = new StoreScene(area);
+    const pipe = path.join(scene.new, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    expect([removePipes(path.join(scene.folder, '.git')), existsSync(pipe)]).toEqual([false, true]);
   });
 
   it('whose folders cannot be read is read all the same', async () => {
