@@ -387,6 +387,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
           node.runners.set(orders.attempt, started);
         });
       },
+      outdatedOf: () => Promise.resolve(undefined),
       runnerOf: (attempt: AttemptId) => call(`runner of ${attempt}`, () => node.runners.get(attempt)),
       processesOf: (attempt: string) =>
         call(`processes of ${attempt}`, () =>

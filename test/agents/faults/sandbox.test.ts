@@ -109,6 +109,9 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
           `env; echo "sandbox: $COPSE_SANDBOX"`,
           'true',
         ].join('; ');
+      // The script of the base runs, and starts the one of the worktree.
+      const inBase = 'echo from the base; sh "$COPSE_WORKTREE_PATH/teardown.sh"\n';
+      writeFileSync(path.join(site.folder, 'teardown.sh'), inBase);
       site.configure(
         {
           command: `echo ${quoted(escape('check'))} > check.sh && echo ${quoted(escape('teardown'))} > teardown.sh && git add --all && git commit --quiet --message="feat: scripts" && copse finish`,
@@ -127,6 +130,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
       const [run = ''] = readdirSync(path.join(logs, 'queue'));
       const check = readFileSync(path.join(logs, 'queue', run, 'test.log'), 'utf8');
       const teardown = readFileSync(path.join(logs, id, 'teardown-1.log'), 'utf8');
+      expect(teardown).toContain('from the base');
       for (const said of [check, teardown]) {
         expect(said).toContain('sandbox: runtime');
         expect(said).toContain('ref: refs/heads/main');

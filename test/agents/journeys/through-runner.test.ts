@@ -1,7 +1,8 @@
 /** Agents reach the board through their runner: nothing that opens it, or anything else, is in their environment. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
@@ -115,4 +116,33 @@ describe('what an agent asks of its runner', () => {
     expect(said('odd')).toBe(null);
     expect(await answer(['show', id], site.at)).toMatchObject({ status: 'stuck' });
   });
+});
+
+// A removal of the worktree may follow at once.
+test('a command that an agent left running is over before its attempt ends', async () => {
+  const site = await newSite(
+    'sqlite',
+    `mkdir -p .copse; echo done > work.txt; git add work.txt; git commit --quiet --message="feat: work"
+     copse phase late > /dev/null 2>&1 &
+     until test -e "$COPSE_REPO_ROOT/begun"; do sleep 0.05; done
+    `,
+    { finish: { accept: ['touch "$COPSE_REPO_ROOT/gate"'] } },
+  );
+  const late = path.join(area, 'late.mjs');
+  writeFileSync(
+    late,
+    `import { existsSync, writeFileSync } from 'node:fs';
+     if (process.env.COPSE_FOR_SESSION === '1' && process.argv.includes('late')) {
+       writeFileSync('begun', '');
+       // At the gate the agent is gone; a command that is still there would outlive the attempt.
+       for (let looks = 0; looks < 30 && !existsSync('gate'); looks += 1)
+         await new Promise((resolve) => setTimeout(resolve, 50));
+       writeFileSync('left', existsSync('gate') ? 'late' : 'in time');
+     }`,
+  );
+  const env = { ...site.at.env, NODE_OPTIONS: `--import=${pathToFileURL(late).href}` };
+  await answer(['add', 'Do it'], site.at);
+  await copse(['orchestrate', '--until-idle'], { ...site.at, env });
+  expect(readFileSync(path.join(site.folder, 'left'), 'utf8')).toBe('in time');
+  expect(existsSync(path.join(site.folder, 'gate'))).toBe(true);
 });

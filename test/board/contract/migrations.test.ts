@@ -63,6 +63,18 @@ describe.each(engines)('a board on %s', (engine) => {
     expect(await board.lastEvent()).toBe(1);
   });
 
+  // promise: newer-board-refused
+  it.runIf(engine === 'postgres')('is not migrated while agents of other machines work on it', async () => {
+    await using place = await newPlace(engine);
+    await leaveBoardOf(migrations.length - 1, place);
+    const [renewed_at, task] = [Date.now(), 'cp-here'];
+    const lease = { task, token: 1, renewed_at, expires_at: renewed_at + defaultPolicy.lease.durationMs };
+    await withEngine(place, (other) => other.db.insertInto('leases').values(lease).execute());
+    await expect(place.open()).rejects.toThrow(`Agents of an older Copse work on this board: ${task}`);
+    await withEngine(place, (other) => other.db.updateTable('leases').set({ expires_at: 0 }).execute());
+    await place.open();
+  });
+
   it.each(Object.keys(samples).map(Number))(
     'of version %i is brought up to date with everything on it',
     async (version) => {

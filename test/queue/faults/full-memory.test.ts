@@ -27,6 +27,11 @@ test.skipIf(!canMount)('merging goes on on the disk, with everything that was bu
     scene.commit(branch, { 'a.txt': text({ [at * 2]: `${branch}\n` }) });
     return scene.commit(branch, { [`dir/${branch}.txt`]: 'n\n' });
   });
+  // A rename is left to git, which needs what was built before: first from memory, then from the disk.
+  const c = (at: number, line: string) => text({ 3: 'c\n', [at]: line });
+  const moved = scene.commit('five', { 'dir/c.txt': null, 'dir/moved.txt': c(5, 'five\n') });
+  const six = scene.commit('six', { 'dir/c.txt': c(1, 'six\n') });
+  heads.unshift(moved, six, scene.commit('seven', { 'dir/c.txt': c(7, 'seven\n') }));
   // The mount hides what is in memory.
   const program = path.join(area, 'worker');
   cpSync(path.dirname(worker.file), program, { recursive: true });
@@ -36,11 +41,16 @@ test.skipIf(!canMount)('merging goes on on the disk, with everything that was bu
     spawn('unshare', [...argv], { env: { ...plainEnv, ...worker.env } }),
   );
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const built = JSON.parse(stdout) as readonly string[];
+  const { built, places } = JSON.parse(stdout) as { readonly built: string[]; readonly places: boolean[] };
   expect(built).toHaveLength(heads.length);
+  // The first was built in memory, and the last was not.
+  expect([places.at(0), places.at(-1)]).toEqual([true, false]);
   git(scene.top, 'update-ref', 'refs/heads/built', built.at(-1) ?? '');
   expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');
   expect(git(scene.top, 'show', 'built:a.txt').split('\n')).toEqual(
     expect.arrayContaining(['one', 'two', 'three', 'four']),
+  );
+  expect(git(scene.top, 'show', 'built:dir/moved.txt').split('\n')).toEqual(
+    expect.arrayContaining(['five', 'six', 'seven']),
   );
 });

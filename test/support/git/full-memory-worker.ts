@@ -1,9 +1,9 @@
 /**
  * A process that merges, fills the place in memory for throwaway objects, and merges on: `<repository> <onto> <head>…`. It tells
- * the commits that it built, which are in the repository then.
+ * the commits that it built, which are in the repository then, and for each whether throwaway objects were in memory.
  */
 
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
 import { openMerging } from '../../../packages/copse/src/queue/merge/open.ts';
@@ -13,6 +13,7 @@ import { type CommitId, brand, timestamp } from '../../../packages/copse/src/ker
 const [cwd = '', first = '', ...heads] = process.argv.slice(2);
 const merging = openMerging(openTrustedDir(findRepository(cwd)!));
 const built: string[] = [];
+const places: boolean[] = [];
 let onto = brand<CommitId>(first);
 for (const head of heads) {
   const candidate = await merging.build({
@@ -29,11 +30,13 @@ for (const head of heads) {
   if (candidate.kind !== 'built') throw new Error(JSON.stringify(candidate));
   onto = candidate.commit;
   built.push(onto);
-  fill();
+  places.push(readdirSync('/dev/shm').some((name) => name.startsWith('copse-merging-')));
+  // Not before gits found in memory what was built first.
+  if (built.length > 1) fill();
 }
 await merging.bring(onto);
 await merging.close();
-process.stdout.write(JSON.stringify(built));
+process.stdout.write(JSON.stringify({ built, places }));
 
 function fill(): void {
   try {

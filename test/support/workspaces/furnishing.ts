@@ -9,6 +9,7 @@ import { workspaceFurnishing } from '../../../packages/copse/src/workspaces/file
 import { type CommitId, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import type {
   FurnishReport,
+  DismantleRequest,
   FurnishRequest,
   FurnishSettings,
   Furnishing,
@@ -18,7 +19,7 @@ import { git, newRepository } from '../cli.ts';
 export interface Fixture {
   readonly root: string;
   readonly worktree: string;
-  readonly request: FurnishRequest;
+  readonly request: FurnishRequest & DismantleRequest;
   readonly furnishing: Furnishing;
   readonly furnish: (
     settings?: Partial<FurnishSettings>,
@@ -45,15 +46,18 @@ export function addWorktree(root: string, others: Files = {}, name = 'cp-1'): Fi
   const worktree = path.join(root, '.worktrees', name);
   git(root, 'worktree', 'add', '--quiet', '--lock', '-b', `${name}/work`, worktree);
   const gitDir = path.join(root, '.git', 'worktrees', name);
-  const request: FurnishRequest = {
+  const head = brand<CommitId>(git(worktree, 'rev-parse', 'HEAD'));
+  const request: FurnishRequest & DismantleRequest = {
     task: brand<TaskId>(name),
     source: { folder: root, gitDir: path.join(root, '.git') },
     target: { folder: worktree, gitDir },
-    commit: brand<CommitId>(git(worktree, 'rev-parse', 'HEAD')),
+    commit: head,
+    base: head,
+    sparse: [],
     home: root,
     settings: { copy: [], link: [], setup: null, teardown: null, commandTimeoutMs: 30_000 },
     never: [path.join(root, '.worktrees')],
-    env: { COPSE_TASK_ID: name },
+    env: { COPSE_TASK_ID: name, COPSE_WORKTREE_PATH: worktree },
     isFresh: true,
     marker: path.join(gitDir, 'copse-furnished'),
   };

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
+import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../../support/cli.ts';
 import { newFixture, write } from '../../support/workspaces/furnishing.ts';
 
@@ -100,12 +101,59 @@ describe('setup commands', () => {
 });
 
 describe('teardown commands', () => {
-  test('run in the worktree and have a log of their own', async () => {
+  test('reach the worktree through a variable, and have a log of their own', async () => {
     const { root, worktree, request, furnishing } = newFixture(area, {});
-    const settings = { ...request.settings, teardown: ['echo bye | tee gone'] };
+    const settings = { ...request.settings, teardown: ['echo bye | tee "$COPSE_WORKTREE_PATH/gone"'] };
     expect(await furnishing.dismantle({ ...request, settings })).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'gone'), 'utf8')).toBe('bye\n');
     expect(existsSync(path.join(root, '.copse/logs/cp-1/teardown-1.log'))).toBe(true);
+  });
+
+  // promise: teardown-from-base
+  test('run the scripts of the base, with the files beside them, whatever the agent wrote', async () => {
+    const { worktree, request, furnishing } = newFixture(area, {
+      tracked: {
+        '.gitignore': '.env\n',
+        'scripts/down.sh': '. "$(dirname "$0")/lib.sh"; cat .env; say "in ${PWD##*/}"\n',
+        'scripts/lib.sh': 'say() { echo "base $1" > "$COPSE_WORKTREE_PATH/said"; }\n',
+        Makefile: 'down:\n\t@echo base >> "$(COPSE_WORKTREE_PATH)/made"\n',
+      },
+      others: { '.env': 'PORT=1\n' },
+    });
+    write(worktree, {
+      'scripts/down.sh': 'echo agent > said\n',
+      'scripts/lib.sh': 'say() { echo agent > "$COPSE_WORKTREE_PATH/said"; }\n',
+      Makefile: 'down:\n\techo agent >> "$(COPSE_WORKTREE_PATH)/made"\n',
+    });
+    const teardown = ['sh ./scripts/down.sh', 'cd scripts && . ./lib.sh', 'make down'];
+    const settings = { ...request.settings, teardown, copy: ['.env'] };
+    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ kind: 'done', ran: 3 });
+    // `docker compose` names its project after the folder.
+    expect(readFileSync(path.join(worktree, 'said'), 'utf8')).toBe('base in cp-1\n');
+    expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('base\n');
+  });
+
+  test('find neither the main checkout nor its repository around them, and leave no file', async () => {
+    const { root, worktree, request, furnishing } = newFixture(area, { tracked: { a: 'a\n' } });
+    const teardown = [
+      'git rev-parse --show-toplevel || git -C "$COPSE_WORKTREE_PATH" rev-parse --show-toplevel',
+    ];
+    const settings = { ...request.settings, teardown };
+    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ kind: 'done', ran: 1 });
+    const log = readFileSync(path.join(root, '.copse/logs/cp-1/teardown-1.log'), 'utf8');
+    expect(log.trimEnd().split('\n').at(-1)).toBe(worktree);
+    expect(log).toContain('not a git repository');
+    expect(readdirSync(path.join(root, '.copse/tmp'))).toEqual([]);
+  });
+
+  test('whose base cannot be written fail with the reason, and do not run', async () => {
+    const { worktree, request, furnishing } = newFixture(area, {});
+    const settings = { ...request.settings, teardown: ['touch "$COPSE_WORKTREE_PATH/ran"'] };
+    for (const base of [null, brand<CommitId>('1'.repeat(40))]) {
+      const outcome = await furnishing.dismantle({ ...request, settings, base });
+      expect(outcome).toMatchObject({ kind: 'failed', because: 'not_started' });
+    }
+    expect(existsSync(path.join(worktree, 'ran'))).toBe(false);
   });
 });
 
@@ -149,13 +197,17 @@ describe('files of other tools', () => {
   test('Conductor’s scripts set up and tear down', async () => {
     const { root, worktree, request, furnishing, furnish } = newFixture(area, {
       tracked: conductor({
-        scripts: { setup: 'echo "$CONDUCTOR_ROOT_PATH" > up', run: 'exit 9', archive: 'pwd > down' },
+        scripts: {
+          setup: 'echo "$CONDUCTOR_ROOT_PATH" > up',
+          run: 'exit 9',
+          archive: 'cat conductor.json > "$CONDUCTOR_WORKSPACE_PATH/down"',
+        },
       }),
     });
     expect((await furnish()).setup).toEqual({ kind: 'done', ran: 1 });
     expect(await furnishing.dismantle(request)).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'up'), 'utf8')).toBe(`${root}\n`);
-    expect(readFileSync(path.join(worktree, 'down'), 'utf8')).toBe(`${worktree}\n`);
+    expect(readFileSync(path.join(worktree, 'down'), 'utf8')).toContain('CONDUCTOR_WORKSPACE_PATH/down');
   });
 
   test('copse.yml wins, even with an empty list', async () => {

@@ -112,7 +112,8 @@ it('INVARIANT 3: a failed rescue stops a retry from setting a broken worktree as
 // promise: rescue-first
 it('INVARIANT 2: files that a teardown wrote into a clean worktree are rescued', async () => {
   const folder = newProject(newPlace());
-  writeFileSync(path.join(folder, 'copse.yml'), 'workspace:\n  teardown: ["echo kept > report.txt"]\n');
+  const teardown = 'echo kept > $COPSE_WORKTREE_PATH/report.txt';
+  writeFileSync(path.join(folder, 'copse.yml'), `workspace:\n  teardown: ["${teardown}"]\n`);
   const { project, task } = await newCommitted(folder);
   const { rescue } = await project.remove(task);
   expect(git(folder, 'show', `${rescue}:report.txt`)).toBe('kept');

@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -201,7 +201,7 @@ describe('a teardown’s change to a worktree with uncommitted changes', () => {
   // promise: rescue-first
   it('INVARIANT 2: is rescued too, and the state before it can be restored', async () => {
     const { project, task, folder, worktree, before } = await newTeardown(
-      'echo kept > report.txt; echo over > staged.txt; rm tool.sh',
+      'cd "$COPSE_WORKTREE_PATH"; echo kept > report.txt; echo over > staged.txt; rm tool.sh',
     );
     const { rescue, notes } = await project.remove(task);
     const [first, second] = (await project.context.rescues.list(task)).map(({ ref }) => ref).toSorted();
@@ -222,5 +222,39 @@ describe('a teardown’s change to a worktree with uncommitted changes', () => {
     const { rescue, notes } = await project.remove(task);
     expect(notes).toEqual([]);
     expect((await project.context.rescues.list(task)).map(({ ref }) => ref)).toEqual([rescue]);
+  });
+});
+
+describe('a teardown script that an agent rewrote', () => {
+  async function newScript(inBase: boolean) {
+    const folder = newProject(newPlace());
+    writeFileSync(path.join(folder, 'copse.yml'), 'workspace:\n  teardown: ./scripts/down.sh\n');
+    const say = (text: string) => `#!/bin/sh\necho ${text} >> "$COPSE_REPO_ROOT/said"\n`;
+    const script = (root: string, text: string) => {
+      mkdirSync(path.join(root, 'scripts'), { recursive: true });
+      writeFileSync(path.join(root, 'scripts', 'down.sh'), say(text), { mode: 0o755 });
+      git(root, 'add', '--all');
+      git(root, 'commit', '--quiet', `--message=${text}`);
+    };
+    if (inBase) script(folder, 'accepted');
+    const project = await openForTest(folder);
+    const task = await project.addTask();
+    const { path: worktree } = await project.prepare(task);
+    script(worktree, 'rewritten');
+    return { project, task, said: path.join(folder, 'said') };
+  }
+
+  // promise: teardown-from-base
+  it('runs as it is in the base', async () => {
+    const { project, task, said } = await newScript(true);
+    expect((await project.remove(task)).notes).toEqual([]);
+    expect(readFileSync(said, 'utf8')).toBe('accepted\n');
+  });
+
+  it('does not run if the base has none; the removal goes on and says where it looked', async () => {
+    const { project, task, said } = await newScript(false);
+    const { notes } = await project.remove(task);
+    expect(notes).toEqual([expect.stringMatching(/failed at: \.\/scripts\/down\.sh.*checkout of main \(/)]);
+    expect(existsSync(said)).toBe(false);
   });
 });

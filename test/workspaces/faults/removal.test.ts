@@ -1,7 +1,9 @@
 /** What happens while a worktree is being removed or reset must be noticed, and what happened before must be known. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -132,3 +134,38 @@ it('an agent with the person’s name does not count as work by hand', async () 
   });
   expect(stateOf(worktree)).toEqual(before);
 });
+
+// A count of changed files starts processes of git in the worktree.
+it('a removal does not take a process of its own for one that works there', async () => {
+  const { project, task } = await newScene();
+  const { context } = project;
+  const { promise: looked, resolve: onLook } = Promise.withResolvers<void>();
+  const watched: WorkspaceContext = {
+    ...context,
+    git: {
+      ...context.git,
+      uncommitted: async (folder) => {
+        const child = spawn('sleep', ['60'], { cwd: folder });
+        await Promise.race([looked, setTimeout(300)]);
+        await ended(child);
+        return context.git.uncommitted(folder);
+      },
+    },
+    occupancy: {
+      ...context.occupancy,
+      inside: async (...of) => {
+        const inside = await context.occupancy.inside(...of);
+        onLook();
+        return inside;
+      },
+    },
+  };
+  const asked = { ...byForce, isForced: false };
+  expect(await removeWorkspace(watched, task, asked)).toMatchObject({ kind: 'question' });
+});
+
+async function ended(child: ChildProcess): Promise<void> {
+  const over = once(child, 'exit');
+  child.kill('SIGKILL');
+  await over;
+}

@@ -38,7 +38,7 @@ test('a teardown that deletes too much loses nothing', async () => {
   const at = newProject(area);
   writeFileSync(
     path.join(at.cwd, 'copse.yml'),
-    'workspace:\n  teardown: ["git clean -fdq", "git checkout -q ."]\n',
+    'workspace:\n  teardown: ["cd $COPSE_WORKTREE_PATH && git clean -fdq && git checkout -q ."]\n',
   );
   const { task, worktree } = await taken('Tidy', at);
   writeFileSync(path.join(worktree, 'untracked'), 'mine\n');
@@ -52,7 +52,10 @@ test('a teardown that deletes too much loses nothing', async () => {
 // promise: rescue-first
 test('files that a teardown writes into a worktree without changes are rescued as well', async () => {
   const at = newProject(area);
-  writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  teardown: ["echo last words > left"]\n');
+  writeFileSync(
+    path.join(at.cwd, 'copse.yml'),
+    'workspace:\n  teardown: ["echo last words > $COPSE_WORKTREE_PATH/left"]\n',
+  );
   const { task } = await taken('Say goodbye', at);
   await printed(['cleanup', task, '--force'], at);
   const rescues = git(at.cwd, 'for-each-ref', '--format=%(refname)', `refs/copse/rescue/${task}`);

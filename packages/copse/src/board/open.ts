@@ -2,6 +2,7 @@
 
 import { type Timestamp, timestamp } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
+import { named } from '../kernel/text.ts';
 import { type Board, BoardUnavailable } from './port.ts';
 import type { Engine } from './sql/engine.ts';
 import { KyselyBoard } from './sql/kysely-board.ts';
@@ -36,6 +37,7 @@ export async function openBoard(
       patienceMs: policy.board.writePatienceMs,
       async before(from, to) {
         await mayMigrate?.(from, to);
+        await refuseBesideOthers(engine, policy.lease, fresh.at);
         await backUpFirst(engine, timestamp(fresh.at));
       },
     });
@@ -44,6 +46,22 @@ export async function openBoard(
     throw error;
   }
   return new KyselyBoard(engine, policy);
+}
+
+/**
+ * Other machines share a board on PostgreSQL, and their running agents show in the leases. An orchestrator without an agent does
+ * not; it stops when it meets the newer board.
+ */
+async function refuseBesideOthers(engine: Engine, lease: Policy['lease'], now: number): Promise<void> {
+  if (engine.name !== 'postgres') return;
+  const leases = await engine.db.selectFrom('leases').selectAll().where('expires_at', '>', now).execute();
+  // A lease of work by hand lasts for days.
+  const tasks = leases.filter((one) => one.expires_at - one.renewed_at <= lease.durationMs);
+  if (tasks.length === 0) return;
+  throw new BoardUnavailable(
+    `Agents of an older Copse work on this board: ${named(tasks.map(({ task }) => task))}. This Copse would migrate it, which they cannot use. Nothing was changed.`,
+    'Stop the orchestrators of all machines (Ctrl+C), let their agents end or pause them with the older Copse (copse pause <id>), then run this again.',
+  );
 }
 
 /** Without a good copy nothing is migrated. */

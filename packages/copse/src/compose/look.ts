@@ -3,7 +3,7 @@
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { isAlive } from '../processes/identity.ts';
-import { readRunner } from '../agents/files/attempt-files.ts';
+import { readOutdated, readRunner } from '../agents/files/attempt-files.ts';
 import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
 import {
@@ -56,7 +56,10 @@ async function openLook(
       occupancy: { isAlive },
       radar: openRadarMemory(repository),
       root,
-      runners: { runnerOf: async (attempt) => readRunner(home, attempt) },
+      runners: {
+        runnerOf: async (attempt) => readRunner(home, attempt),
+        outdatedOf: async (attempt) => readOutdated(home, attempt),
+      },
       target: config.landing.target,
     },
   };

@@ -3,26 +3,33 @@
  * agent and itself; the next orchestrator records that as a crash.
  */
 
-import { runAttempt } from '../agents/run/attempt.ts';
-import { openAttempt } from './run/attempt.ts';
+import { writeOutdated } from '../agents/files/attempt-files.ts';
+import { type AttemptEnd, runAttempt } from '../agents/run/attempt.ts';
+import { BoardTooNew } from '../board/port.ts';
+import { type AttemptSurroundings, openAttempt } from './run/attempt.ts';
 
 export async function main(ordersFile: string): Promise<number> {
   const stop = new AbortController();
   process.on('SIGTERM', () => stop.abort());
   process.on('SIGHUP', () => {});
   process.on('SIGINT', () => {});
-  const attempt = await openAttempt(ordersFile, {
-    cwd: process.cwd(),
-    env: process.env,
-    stop: stop.signal,
-    log: (line) => console.log(`${new Date().toISOString()} ${line}`),
-  });
+  const log = (line: string) => console.log(`${new Date().toISOString()} ${line}`);
+  const end = await run(ordersFile, { cwd: process.cwd(), env: process.env, stop: stop.signal, log });
+  log(`Ended: ${JSON.stringify(end)}`);
+  // Last: closing the attempt deletes its files.
+  if (end.kind === 'outdated') writeOutdated(ordersFile, end.reason);
+  return 0;
+}
+
+async function run(ordersFile: string, surroundings: AttemptSurroundings): Promise<AttemptEnd> {
+  let attempt;
   try {
-    const { context, orders } = attempt;
-    const end = await runAttempt(context, orders);
-    context.log(`Ended: ${JSON.stringify(end)}`);
-    return 0;
+    attempt = await openAttempt(ordersFile, surroundings);
+    return await runAttempt(attempt.context, attempt.orders);
+  } catch (error) {
+    if (error instanceof BoardTooNew) return { kind: 'outdated', reason: error.message };
+    throw error;
   } finally {
-    await attempt.close();
+    await attempt?.close();
   }
 }

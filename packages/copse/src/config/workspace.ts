@@ -47,7 +47,9 @@ const keys = {
   setup: commandLines.describe(
     'Commands that set up a new worktree; their output is logged. Default: the setup of Cursor or Conductor in this repository; [] for none.',
   ),
-  teardown: commandLines.describe('Commands that run in a worktree before it is removed.'),
+  teardown: commandLines.describe(
+    'Commands that run before a worktree is removed, in a checkout of its base; COPSE_WORKTREE_PATH is the worktree.',
+  ),
   command_timeout: duration.describe('Time limit of each setup and teardown command.'),
   pool: z
     .union([z.literal('auto'), z.int().min(0).max(100)], {

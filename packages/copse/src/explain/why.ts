@@ -10,7 +10,7 @@ import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
-import { type Task, isFinished, statusPredicate } from '../tasks/rules/task.ts';
+import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
 import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
@@ -198,6 +198,9 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
   if (attempt === undefined) return [`${claim.agent} is working on it by hand.`];
+  const outdated = await context.runners.outdatedOf(claim.attempt);
+  if (outdated !== undefined)
+    return [`${sentence(delayCauses.outdated)} An orchestrator goes on with it.`, outdated];
   const lease = await board.lease(task.id);
   const session = await board.get('session', claim.session);
   const live = session?.state.life === 'live' ? session.state : undefined;

@@ -33,10 +33,9 @@ interface ProcessSettings {
   readonly onPipe?: () => void;
 }
 
-const MAX_DEATHS_IN_A_ROW = 3;
-/** Where git's output stays buffered, no answer would ever come. */
-const PATIENCE_MS = 10_000;
-const FAREWELL_MS = 1_000;
+const MAX_DEATHS_IN_A_ROW = defaultPolicy.longLivedGit.deathsInARow;
+const PATIENCE_MS = defaultPolicy.longLivedGit.patienceMs;
+const FAREWELL_MS = defaultPolicy.longLivedGit.farewellMs;
 
 export class LongLivedProcess {
   readonly #settings: ProcessSettings;

@@ -1,9 +1,11 @@
 /**
- * Every limit and default of the product, in one place.
+ * Every limit and default of the product, in one place; those that no setting changes are in limits.ts.
  *
  * `copse.yml` may override what its schema exposes; code takes a `Policy` as an argument and never repeats a
  * number from here. Durations are milliseconds and end in `Ms`; shares are between 0 and 1 and end in `Share`.
  */
+
+import { limits } from './limits.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -433,6 +435,8 @@ export const defaultPolicy = {
     /** Finished tasks shown by `copse list` unless `--all` is given. */
     recentlyFinished: 50,
   },
+
+  ...limits,
 } as const;
 
 type Widened<T> = T extends number

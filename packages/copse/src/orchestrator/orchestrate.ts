@@ -38,9 +38,6 @@ export interface Pass {
   readonly hasStarted: boolean;
 }
 
-const REMOVAL_TRIES = 4;
-const REMOVAL_PAUSE_MS = 200;
-
 /**
  * What it keeps between passes; losing all of it only costs time.
  *
@@ -244,13 +241,7 @@ export class Orchestrator {
   #removeWorktree(task: TaskId): void {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const { clock } = this.#context;
-      let removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-      // The runner that has just finished the task may still have a git in there.
-      for (let tries = 1; removed.kind === 'refused' && tries < REMOVAL_TRIES; tries += 1) {
-        await clock.sleep(REMOVAL_PAUSE_MS * tries);
-        removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-      }
+      const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
       if (removed.kind === 'refused') this.#report(task, removed.reason);
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);

@@ -21,7 +21,7 @@ import { terminalName } from '../../workspaces/rules/naming.ts';
 import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
 import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
-import { decideCrash, decideGiveUp } from '../../tasks/rules/outcomes.ts';
+import { decideCrash, decideGiveUp, decidePark } from '../../tasks/rules/outcomes.ts';
 import { listed } from '../../kernel/text.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
@@ -37,8 +37,10 @@ export interface Crash {
   readonly attempt: AttemptId;
   readonly token: FencingToken;
   readonly reason: string;
-  readonly because: 'crashed' | 'timed_out' | 'over_budget';
+  readonly because: 'crashed' | 'timed_out' | 'over_budget' | 'paused';
   readonly exitCode: number | null;
+  /** Its runner stopped because a newer Copse migrated the board: no retry is used up. */
+  readonly isOutdated?: boolean;
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -49,6 +51,8 @@ export async function recover(
   { task, token, attempt, where, reason }: Recovery,
 ): Promise<Outcome<TaskStatus>> {
   const runner = where === 'here' ? await runnerOf(context, attempt) : undefined;
+  // Before its files are forgotten.
+  const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining > 0) {
@@ -59,8 +63,9 @@ export async function recover(
       );
     }
   }
-  const crash = { task, token, attempt, reason, because: 'crashed', exitCode: null } as const;
-  return recordCrash(context, { ...crash, ...(runner !== undefined && { runner }) });
+  const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
+  if (outdated === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
+  return recordCrash(context, { ...of, reason: outdated, because: 'paused', isOutdated: true });
 }
 
 async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Attempt['process']> {
@@ -117,7 +122,9 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       const cause = { because: 'unreadable', reason: rescue.unreadable } as const;
       await change.apply(decideGiveUp(task, { token }, cause, change.at));
       await keepWorkspace(change, { task: id, node: context.node }, cause);
-    } else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
+    } else if (crash.isOutdated)
+      await change.apply(decidePark(task, token, { until: change.at, because: 'outdated' }, change.at));
+    else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
       await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));
@@ -178,7 +185,7 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   }
 }
 
-function crashText({ reason }: Crash, { ref, uncommitted, problem }: Rescued): string {
+function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem }: Rescued): string {
   const lines =
     uncommitted === null
       ? ['Its worktree cannot be read; nothing in it was changed.']
@@ -188,5 +195,10 @@ function crashText({ reason }: Crash, { ref, uncommitted, problem }: Rescued): s
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];
-  return [`The attempt crashed: ${first}.`, ...said, ...lines, ...saved].join('\n');
+  return [
+    `The attempt ${isOutdated ? 'was stopped' : 'crashed'}: ${first}${first?.endsWith('.') ? '' : '.'}`,
+    ...said,
+    ...lines,
+    ...saved,
+  ].join('\n');
 }

@@ -14,6 +14,8 @@ export interface AttemptFiles {
   readonly orders: string;
   readonly runner: string;
   readonly processes: string;
+  /** Left by a runner that met a board of a newer Copse. */
+  readonly outdated: string;
   /** A folder, for an agent with a sandbox. */
   readonly sandbox: string;
 }
@@ -24,6 +26,7 @@ export function attemptFiles(home: string, attempt: AttemptId): AttemptFiles {
     orders: `${base}.json`,
     runner: `${base}.runner.json`,
     processes: `${base}.processes.json`,
+    outdated: `${base}.outdated.json`,
     sandbox: `${base}.sandbox`,
   };
 }
@@ -31,7 +34,9 @@ export function attemptFiles(home: string, attempt: AttemptId): AttemptFiles {
 export function knownAttempts(home: string): readonly AttemptId[] {
   const folder = path.join(home, '.copse', 'attempts');
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  const ids = names.flatMap((name) => /^([\w-]+)(?:\.(?:processes|runner))?\.json$/.exec(name)?.[1] ?? []);
+  const ids = names.flatMap(
+    (name) => /^([\w-]+)(?:\.(?:processes|runner|outdated))?\.json$/.exec(name)?.[1] ?? [],
+  );
   return [...new Set(ids)].map((id) => brand<AttemptId>(id));
 }
 
@@ -70,4 +75,13 @@ export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | 
   const { runner: file } = attemptFiles(home, attempt);
   const text = readIfThere(file);
   return text === undefined ? undefined : (JSON.parse(text) as ProcessIdentity);
+}
+
+export function writeOutdated(ordersFile: string, reason: string): void {
+  writeAtomically(ordersFile.replace(/\.json$/, '.outdated.json'), JSON.stringify({ reason }));
+}
+
+export function readOutdated(home: string, attempt: AttemptId): string | undefined {
+  const text = readIfThere(attemptFiles(home, attempt).outdated);
+  return text === undefined ? undefined : (JSON.parse(text) as { readonly reason: string }).reason;
 }

@@ -17,6 +17,7 @@
 import { type FSWatcher, lstatSync, mkdirSync, unlinkSync, watch } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../rules/session/report.ts';
 import type { Reports } from '../ports/runners.ts';
@@ -26,8 +27,8 @@ import { inFolder } from '../../workspaces/files/in-folder.ts';
 import { NotInside } from '../../workspaces/files/inside.ts';
 
 const NAME = 'session.json';
-const MOST_BYTES = 1024 * 1024;
-const LOOK_EVERY_MS = 1_000;
+const MOST_BYTES = defaultPolicy.agentOutput.reportBytes;
+const LOOK_EVERY_MS = defaultPolicy.agentOutput.reportEveryMs;
 
 /** Calls `look` repeatedly, until the returned function is called. */
 export type Interval = (look: () => void) => () => void;

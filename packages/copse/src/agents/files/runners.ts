@@ -14,7 +14,14 @@ import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders, Runners } from '../ports/runners.ts';
 import { closeGroup } from '../../processes/cgroup.ts';
 import { recordedGroup } from '../../processes/start/recorder.ts';
-import { attemptFiles, knownAttempts, readRunner, writeOrders, writeRunner } from './attempt-files.ts';
+import {
+  attemptFiles,
+  knownAttempts,
+  readOutdated,
+  readRunner,
+  writeOrders,
+  writeRunner,
+} from './attempt-files.ts';
 
 export interface RunnersSettings {
   /** The folder that has `.copse`. */
@@ -36,12 +43,13 @@ export function openRunners(settings: RunnersSettings): Runners {
     start: (orders) => start(settings, orders),
     processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
     runnerOf: async (attempt) => readRunner(home, attempt),
+    outdatedOf: async (attempt) => readOutdated(home, attempt),
     known: async () => knownAttempts(home),
     forget: async (attempt) => {
-      const { orders, runner, processes, sandbox } = attemptFiles(home, attempt);
+      const { orders, runner, processes, outdated, sandbox } = attemptFiles(home, attempt);
       const group = recordedGroup(processes);
       if (group !== undefined) closeGroup(group);
-      for (const file of [orders, runner, processes]) rmSync(file, { force: true });
+      for (const file of [orders, runner, processes, outdated]) rmSync(file, { force: true });
       rmSync(sandbox, { recursive: true, force: true });
     },
   };

@@ -31,6 +31,8 @@ export interface Runners {
   start(orders: Orders): Promise<void>;
   /** The runner's process, as its starter saw it; undefined when the starter was killed before it wrote it down. */
   runnerOf(attempt: AttemptId): Promise<ProcessIdentity | undefined>;
+  /** Why its runner stopped, if it met a board of a newer Copse, which it could not tell. */
+  outdatedOf(attempt: AttemptId): Promise<string | undefined>;
   /** The live processes that an attempt started, also those whose parents are gone. */
   processesOf(attempt: AttemptId): Promise<readonly ProcessIdentity[]>;
   /** Attempts with files on this machine: running ones, and ended ones that were not cleaned up. */

@@ -10,8 +10,14 @@ import type { RunningAttempt } from './surroundings.ts';
 
 const { commandsAtOnce } = defaultPolicy.asks;
 
-export function answerCommands({ context, orders, task, reported }: RunningAttempt): { stop(): void } {
-  const { asked, git, log, sessionCommands, root } = context;
+/** While a turn of the agent runs. */
+export interface AnsweredCommands {
+  /** Takes no more of them, and waits for those that run. They have gits in the worktree. */
+  end(): Promise<void>;
+}
+
+export function answerCommands({ context, orders, task, reported }: RunningAttempt): AnsweredCommands {
+  const { asked, git, log, sessionCommands, root, clock, policy } = context;
   const over = new AbortController();
   const variables = {
     COPSE_TASK_ID: task.id,
@@ -25,16 +31,19 @@ export function answerCommands({ context, orders, task, reported }: RunningAttem
   // Each place is taken by one command after another.
   const places: Promise<unknown>[] = Array.from({ length: commandsAtOnce }, () => Promise.resolve());
   let next = 0;
+  let running = 0;
+  let isOver = false;
   const inTurn = (work: () => Promise<CommandSaid>): Promise<CommandSaid> => {
     const place = next;
     next = (next + 1) % commandsAtOnce;
-    const said = (places[place] ?? Promise.resolve()).then(work);
+    running += 1;
+    const said = (places[place] ?? Promise.resolve()).then(work).finally(() => (running -= 1));
     places[place] = said.catch(() => {});
     return said;
   };
   const answering = asked.answer(reported, async (ask) => {
     const command = commandIn(ask);
-    if (command === undefined) return null;
+    if (command === undefined || isOver) return null;
     return inTurn(async () => {
       // The command may read what the agent committed just now.
       await git.stores.bring(task.id).catch((error: unknown) => log(String(error)));
@@ -42,14 +51,20 @@ export function answerCommands({ context, orders, task, reported }: RunningAttem
     });
   });
   return {
-    stop: () => {
+    async end() {
+      if (isOver) return;
+      isOver = true;
       answering.stop();
+      const settled = new AbortController();
+      const all = Promise.all(places).finally(() => settled.abort());
+      if (running > 0) await Promise.race([all, clock.sleep(policy.session.stopGraceMs, settled.signal)]);
       over.abort();
+      await all;
     },
   };
 }
 
-const MOST_WORDS = 1_000;
+const MOST_WORDS = defaultPolicy.agentOutput.commandWords;
 
 /** An agent may have written anything. */
 function commandIn({

@@ -4,7 +4,9 @@
  *   identifying   record our process on the board, then keep the lease                     → preparing
  *   preparing     end earlier attempts, prepare the workspace, rescue, write the context   → working
  *                   it cannot succeed before a person changes something                    → ended (stuck)
- *   working       one turn of the agent, then end the processes that it left behind, and bring the objects that it wrote
+ *   working       one turn of the agent, then end the processes that it left behind, and wait for those that the runner
+ *                 started for it: an end is recorded only when the runner has none in the worktree; then bring the
+ *                 objects that the agent wrote
  *                   it stopped or reported finished                                        → at the gate
  *                   its context is nearly full                                             → handing over
  *                   stuck, rate limited or over budget                                     → ended
@@ -17,7 +19,8 @@
  *   ended         task, session and attempt in one transaction (end.ts)
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
  *
- * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). An
+ * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). So does a
+ * board that a newer Copse migrated (`outdated`): the runner leaves a note, with which the newer one uses up no retry. An
  * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or
  * branch is beyond what Copse reads (`needs_attention`).
  */
@@ -40,7 +43,7 @@ import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
 import { keepBringing } from './bring-objects.ts';
-import { askGate, beforeStop, handBack, mergeFor } from './handback.ts';
+import { GateAsks, askGate, handBack, mergeFor } from './handback.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './push-finished.ts';
@@ -54,7 +57,7 @@ import {
 } from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
-import { BoardUnavailable } from '../../board/port.ts';
+import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
@@ -65,6 +68,8 @@ import { terminalName } from '../../workspaces/rules/naming.ts';
 
 export type AttemptEnd =
   | { readonly kind: 'lost' }
+  /** The board is of a newer Copse, and cannot be told. */
+  | { readonly kind: 'outdated'; readonly reason: string }
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: AttemptEnding['kind'] };
 
@@ -82,10 +87,12 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   // A runner that is told to stop decides nothing more, as if the lease were lost; the orchestrator sees that it is gone.
   const lease = { ...kept, lost: AbortSignal.any([kept.lost, context.stop]) };
   try {
-    return await work(context, orders, lease);
+    const ended = await work(context, orders, lease);
+    return ended.kind === 'lost' ? lostBy(lease) : ended;
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    if (lease.lost.aborted) return { kind: 'lost' };
+    if (error instanceof BoardTooNew) return { kind: 'outdated', reason: error.message };
+    if (lease.lost.aborted) return lostBy(lease);
     // Trying again would read the same.
     if (isBeyondLimits(error))
       return await end(
@@ -100,6 +107,11 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   } finally {
     await kept.stop();
   }
+}
+
+function lostBy({ lost }: LeaseKeeper): AttemptEnd {
+  const reason: unknown = lost.reason;
+  return reason instanceof BoardTooNew ? { kind: 'outdated', reason: reason.message } : { kind: 'lost' };
 }
 
 /** A retry would fail in the same way, until a person installs a program or changes a setting. An unreachable board passes. */
@@ -139,12 +151,9 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
       const of = { task, prepared, worktree, environment, reported };
-      const attempt: RunningAttempt = { context, orders, lost: lease.lost, ...of };
-      const commands = answerCommands(attempt);
       try {
-        return await takeTurns(attempt);
+        return await takeTurns({ context, orders, lost: lease.lost, ...of });
       } finally {
-        commands.stop();
         // Accept commands run in the sandbox too.
         await closeStore(context, orders).catch((error: unknown) => context.log(String(error)));
       }
@@ -207,17 +216,55 @@ function rulesOf({ finish }: AttemptContext['agent'], task: Task): Parameters<ty
   return { accept: [...task.accept, ...finish.accept], commitConvention: finish.commit_convention };
 }
 
-/** One turn, until the program and all processes that it started are gone. */
+/** One turn, until the program, all processes that it started, and those that this runner started for it are gone. */
 async function takeTurn(
   attempt: RunningAttempt,
-  { mode, number, prompt, written }: NextTurn,
+  next: NextTurn,
   recorder: SessionRecorder,
   startedMs: number,
 ): Promise<TurnEnd> {
-  const { context, orders, lost, task, prepared, worktree, environment, reported } = attempt;
-  const { agent, clock, home, runtime } = context;
+  const { context, orders, lost, prepared, worktree, reported } = attempt;
+  const { agent, clock } = context;
   const over = new AbortController();
-  const turn = await runtime.start({
+  const asks = new GateAsks(attempt);
+  const commands = answerCommands(attempt);
+  const bringing = keepBringing(attempt);
+  try {
+    const turn = await startTurn(attempt, next, { recorder, over: over.signal, asks });
+    const { time } = agent.limits;
+    const ended = await watchTurn(context, orders, turn, {
+      lost,
+      limitMs: time === undefined ? null : time - (clock.elapsedMs() - startedMs),
+      recorder: next.mode === 'handing_over' ? null : recorder,
+      reported,
+    });
+    over.abort();
+    await endLeftovers(context, orders, turn);
+    await recorder.settled();
+    await asks.settled();
+    await commands.end();
+    await bringing.stop();
+    await closeStore(context, orders);
+    if (worktree !== null) await settleWorktree(context, prepared.workspace);
+    await watchMainCheckout(context, orders, 'end');
+    return ended;
+  } finally {
+    await commands.end();
+    await bringing.stop();
+  }
+}
+
+function startTurn(
+  attempt: RunningAttempt,
+  { mode, number, prompt, written }: NextTurn,
+  {
+    recorder,
+    over,
+    asks,
+  }: { readonly recorder: SessionRecorder; readonly over: AbortSignal; readonly asks: GateAsks },
+): Promise<RunningTurn> {
+  const { context, orders, task, prepared, environment } = attempt;
+  return context.runtime.start({
     task: task.id,
     session: orders.session,
     attempt: orders.attempt,
@@ -229,32 +276,12 @@ async function takeTurn(
     systemPrompt: written.systemPrompt,
     conversation: recorder.conversation,
     used: recorder.used,
-    log: `${home}/.copse/logs/${task.id}/${orders.attempt}.log`,
-    terminal: agent.terminal === 'tmux' ? terminalName(task.id) : null,
+    log: `${context.home}/.copse/logs/${task.id}/${orders.attempt}.log`,
+    terminal: context.agent.terminal === 'tmux' ? terminalName(task.id) : null,
     on: recorder.on,
-    beforeStop: () => (mode === 'handing_over' ? Promise.resolve({ kind: 'allowed' }) : beforeStop(attempt)),
-    mayUse: (permission) => recorder.mayUse(permission, over.signal),
+    beforeStop: () => (mode === 'handing_over' ? Promise.resolve({ kind: 'allowed' }) : asks.beforeStop()),
+    mayUse: (permission) => recorder.mayUse(permission, over),
   });
-  const { time } = agent.limits;
-  const bringing = keepBringing(attempt);
-  let ended: TurnEnd;
-  try {
-    ended = await watchTurn(context, orders, turn, {
-      lost,
-      limitMs: time === undefined ? null : time - (clock.elapsedMs() - startedMs),
-      recorder: mode === 'handing_over' ? null : recorder,
-      reported,
-    });
-    over.abort();
-    await endLeftovers(context, orders, turn);
-  } finally {
-    await bringing.stop();
-  }
-  await closeStore(context, orders);
-  await recorder.settled();
-  if (worktree !== null) await settleWorktree(context, prepared.workspace);
-  await watchMainCheckout(context, orders, 'end');
-  return ended;
 }
 
 /** Ends processes that the agent's program started to outlive it. */

@@ -37,8 +37,27 @@ function committing({ agent, runtime }: AttemptContext): AttemptContext['agent']
   return { ...agent, finish: { ...finish, on_dirty: 'commit' } };
 }
 
-/** For programs that ask before they stop. */
-export async function beforeStop(attempt: RunningAttempt): Promise<StopAnswer> {
+/** For programs that ask before they stop. One that was ended meanwhile does not wait for its answer; `settled` does. */
+export class GateAsks {
+  readonly #attempt: RunningAttempt;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(attempt: RunningAttempt) {
+    this.#attempt = attempt;
+  }
+
+  beforeStop(): Promise<StopAnswer> {
+    const answer = beforeStop(this.#attempt);
+    this.#last = Promise.allSettled([this.#last, answer]);
+    return answer;
+  }
+
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+}
+
+async function beforeStop(attempt: RunningAttempt): Promise<StopAnswer> {
   const verdict = await verdictOf(attempt);
   if (verdict.kind === 'passed' || verdict.isFinal) return { kind: 'allowed' };
   const isHandedBack = await handBack(attempt.context, attempt.orders, verdict);

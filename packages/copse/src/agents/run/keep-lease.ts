@@ -2,12 +2,13 @@
  * Renews the lease of an attempt while its agent works, and tells when it is lost: another attempt holds the task, or a person
  * paused, cancelled or deleted it. An attempt without its lease writes nothing.
  *
- * An unreachable board is no loss: the agent works on, and the next answer shows whether another attempt holds the task.
+ * An unreachable board is no loss: the agent works on, and the next answer shows whether another attempt holds the task. A
+ * board that a newer Copse migrated is one: this runner can record nothing any more, and says so as the reason.
  */
 
 import type { FencingToken, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Board } from '../../board/port.ts';
+import { type Board, BoardTooNew } from '../../board/port.ts';
 import type { Timer } from '../../kernel/clock.ts';
 
 export interface LeaseKeeper {
@@ -27,13 +28,17 @@ export async function keepLease(
   const attempt = async <T>(ask: () => Promise<T>, isHeld: (answer: T) => boolean): Promise<void> => {
     try {
       if (!isHeld(await ask()) && !stopped.signal.aborted) lost.abort();
-    } catch {
-      // The board could not be reached; the next renewal asks again.
+    } catch (error) {
+      if (error instanceof BoardTooNew) lost.abort(error);
+      // Otherwise the board could not be reached; the next renewal asks again.
     }
   };
   const renew = () =>
     attempt(
-      () => board.renewLease(task, token, clock.now()),
+      async () => {
+        await board.requireCurrent();
+        return board.renewLease(task, token, clock.now());
+      },
       (answer) => answer.kind === 'renewed',
     );
   const look = () =>

@@ -1,5 +1,6 @@
 /** What surrounds the turns of an attempt: its workspace, its variables, its hooks, and the watch on the main checkout. */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { change } from '../../board/context.ts';
 import { decided } from '../../kernel/decision.ts';
 import { agentEnvironment } from '../../workspaces/rules/environment.ts';
@@ -107,7 +108,7 @@ export async function runAfterHooks(
   return notes;
 }
 
-const MOST_HOOK_FILES = 1_000;
+const MOST_HOOK_FILES = defaultPolicy.commands.hookFiles;
 
 /** Only reports: a failure of the watch does not fail the attempt. */
 export async function watchMainCheckout(

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { findClaudeSdk } from './claude-sdk/package.ts';
 import { readIfThere } from '../../kernel/system/plain-file.ts';
@@ -72,8 +73,7 @@ function versionOfPackage(file: string): string | null {
   }
 }
 
-/** A program that asks a question instead of printing its version is killed after this time. */
-const VERSION_TIMEOUT_MS = 15_000;
+const VERSION_TIMEOUT_MS = defaultPolicy.agentPrograms.versionMs;
 
 function askVersion(
   program: string,

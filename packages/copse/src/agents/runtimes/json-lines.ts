@@ -5,11 +5,12 @@
 
 import { type FSWatcher, closeSync, openSync, readSync, statSync, watch } from 'node:fs';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+
 /** The delay of a line when the file watcher is missing or loses an event. */
 const LOOK_EVERY_MS = 250;
 const CHUNK = 256 * 1024;
-/** Longer lines are skipped. */
-const LONGEST_LINE = 32 * 1024 * 1024;
+const LONGEST_LINE = defaultPolicy.agentOutput.lineBytes;
 
 export interface LineReader {
   /** Reads the rest, and then no more. */

@@ -2,10 +2,11 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { shown } from '../../kernel/text.ts';
 
-const BYTES = 16 * 1024;
-const LINES = 20;
+const BYTES = defaultPolicy.agentOutput.lastBytes;
+const LINES = defaultPolicy.agentOutput.lastLines;
 const LINE_LENGTH = 300;
 
 /** `from` is where this turn's output begins. Empty when there is none, or when it cannot be read. */

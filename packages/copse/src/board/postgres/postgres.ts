@@ -11,16 +11,16 @@ import { setImmediate } from 'node:timers/promises';
 import { Kysely, PostgresDialect, WithSchemaPlugin, sql } from 'kysely';
 import pg from 'pg';
 
-import type { Policy } from '../../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { BoardUnavailable, type Subscription } from '../port.ts';
 import type { Engine } from '../sql/engine.ts';
 import { explained, explainedLoss, sqlState } from './errors.ts';
 import type { BoardTables, Queries } from '../sql/schema.ts';
 import { writeTogether } from '../sql/writes.ts';
 
-const CONNECTIONS = 4;
-const CONNECT_TIMEOUT_MS = 5_000;
-const RECONNECT_MS = 1_000;
+const CONNECTIONS = defaultPolicy.database.connections;
+const CONNECT_TIMEOUT_MS = defaultPolicy.database.connectMs;
+const RECONNECT_MS = defaultPolicy.database.reconnectMs;
 
 /** Rolled back because of another transaction, or two drew the same id: a retry sees the new state. */
 const RUN_AGAIN = new Set(['40001', '40P01']);

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { DatabaseSync, backup } from 'node:sqlite';
 
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Policy } from '../../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
 import { syncFolder } from '../../kernel/system/write-atomically.ts';
 import { migrations } from '../migrations/index.ts';
@@ -80,7 +80,7 @@ async function copyBoard(from: string, to: string): Promise<readonly string[]> {
   }
 }
 
-const BUSY_MS = 10_000;
+const BUSY_MS = defaultPolicy.database.snapshotBusyMs;
 const ALL_PAGES = 2 ** 31 - 1;
 
 /** In a file of its own: a copy is no longer in write-ahead mode, which would put files beside it. */
@@ -173,7 +173,7 @@ function deleteHalves(folder: string, now: Timestamp): void {
   }
 }
 
-const HALF_MS = 3_600_000;
+const HALF_MS = defaultPolicy.leftovers.snapshotMs;
 
 function folderOf(file: string): string {
   return path.join(path.dirname(file), 'backups');

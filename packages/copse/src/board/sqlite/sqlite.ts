@@ -13,7 +13,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
 
-import type { Policy } from '../../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { listen, ring } from './bell.ts';
 import type { Engine } from '../sql/engine.ts';
@@ -145,8 +145,7 @@ function despiteBusy<T>({ file, policy }: SqliteConnection, call: () => T): T {
 
 const READ_AGAIN_MS = 5;
 
-/** A list of ids gives another text for each length. */
-const MOST_STATEMENTS = 256;
+const MOST_STATEMENTS = defaultPolicy.database.statements;
 
 /** 16 MB of log: a checkpoint waits for the disk twice, so it should be rare. */
 const PAGES_PER_CHECKPOINT = 4_000;

@@ -6,6 +6,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { BoardUnavailable } from '../../board/port.ts';
 import { listSnapshots } from '../../board/sqlite/snapshots.ts';
 import type { Repository } from '../../git/directory/locate.ts';
@@ -44,7 +45,7 @@ function tracesOf({ commonDir, home }: Repository, file: string): readonly strin
 
 const NAMED = 5;
 /** A repository of a million refs has less. */
-const MOST_PACKED_BYTES = 256 * 1024 ** 2;
+const MOST_PACKED_BYTES = defaultPolicy.files.packedRefsBytes;
 
 function hasRefs(commonDir: string): boolean {
   if (namesIn(path.join(commonDir, 'refs', 'copse')).length > 0) return true;

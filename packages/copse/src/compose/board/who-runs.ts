@@ -6,9 +6,10 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { knownAttempts, readRunner } from '../../agents/files/attempt-files.ts';
+import { knownAttempts, readOutdated, readRunner } from '../../agents/files/attempt-files.ts';
 import { BoardUnavailable } from '../../board/port.ts';
 import { tryFileLock } from '../../git/lock.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
 import { counted } from '../../kernel/text.ts';
 import { isAlive } from '../../processes/identity.ts';
@@ -71,4 +72,9 @@ export async function refuseMigrationBeside(home: string, from: number, to: numb
     `${text} with an older Copse. This Copse would migrate the board from version ${from} to ${to}, which they cannot use. Nothing was changed.`,
     'Stop the orchestrator (Ctrl+C), let its agents end or pause them (copse pause <id>), then run this again.',
   );
+}
+
+/** Attempts whose runner met a board of a newer Copse; the next orchestrator goes on with them. */
+export function outdatedAttempts(home: string): readonly AttemptId[] {
+  return knownAttempts(home).filter((attempt) => readOutdated(home, attempt) !== undefined);
 }

@@ -1,6 +1,7 @@
 /** The sandbox in which teardown commands run: that of the agent that worked there last. */
 
 import { rmSync } from 'node:fs';
+import path from 'node:path';
 
 import { attemptFiles } from '../../agents/files/attempt-files.ts';
 import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
@@ -40,6 +41,8 @@ export async function teardownSandbox(
   const program = { runtime, command: line, model };
   return {
     attempt,
+    // Its temporary folder, which `close` deletes.
+    scratch: path.join(attemptFiles(repository.home, attempt).sandbox, 'tmp'),
     environment: agentVariables(env, { program, pass, board: env['COPSE_BOARD'] }),
     sandbox: {
       ...sandbox,

@@ -17,6 +17,8 @@ import {
   type YAMLMap,
 } from 'yaml';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+
 export type Path = readonly (string | number)[];
 
 export interface TextPosition {
@@ -38,8 +40,8 @@ export interface Reading {
 }
 
 const START: TextPosition = { line: 1, column: 1 };
-const MAX_VALUES = 50_000;
-const MAX_DEPTH = 60;
+const MAX_VALUES = defaultPolicy.configFile.values;
+const MAX_DEPTH = defaultPolicy.configFile.depth;
 
 export function readYaml(text: string): Reading {
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text;

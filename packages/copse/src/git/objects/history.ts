@@ -9,15 +9,16 @@
  * A walk past its limit returns undefined, and the caller runs the git command instead.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Commit } from './commit-object.ts';
 import type { Objects } from './objects.ts';
 
-const MOST_READ = 2_000;
-const MOST_WALKED = 20_000;
+const MOST_READ = defaultPolicy.objectMemory.readCommits;
+const MOST_WALKED = defaultPolicy.objectMemory.walkedCommits;
 /** How much older than its parents a commit may be, and how many more commits are walked because of that. */
 const SKEW_SECONDS = 24 * 60 * 60;
-const MOST_SKEWED = 1_000;
+const MOST_SKEWED = defaultPolicy.objectMemory.skewedCommits;
 
 const ONE = 1;
 const OTHER = 2;

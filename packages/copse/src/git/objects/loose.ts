@@ -10,12 +10,12 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 import type { GitObject } from './object-reader.ts';
 import type { TrustedDir } from '../process.ts';
 
-/** Enough for commits and trees; larger objects are left to git. */
-const MOST_BYTES = 8 * 1024 ** 2;
+const MOST_BYTES = defaultPolicy.objectMemory.looseBytes;
 
 export function readLoose(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,

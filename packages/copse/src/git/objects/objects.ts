@@ -8,6 +8,7 @@
 
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './commit-object.ts';
@@ -19,9 +20,9 @@ import { RecentCache } from '../../kernel/recent-cache.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { alone } from '../../kernel/system/alone.ts';
 
-const MOST_COMMITS = 10_000;
-const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
-const MOST_TREE_BYTES = 12 * 1024 ** 2;
+const MOST_COMMITS = defaultPolicy.objectMemory.commits;
+const MOST_COMMIT_BYTES = defaultPolicy.objectMemory.commitBytes;
+const MOST_TREE_BYTES = defaultPolicy.objectMemory.treeBytes;
 /** Most branches have at most as many commits of their own. */
 const LOOK_AHEAD = 4;
 /** Memory that an entry takes besides its content. */

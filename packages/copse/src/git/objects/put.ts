@@ -5,11 +5,11 @@ import { closeSync, fsync, mkdirSync, openSync, renameSync, rmSync, writeFileSyn
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { deflated } from './deflated.ts';
 import type { ObjectType } from './packs.ts';
 
-/** From so many objects on, the repository gets one pack: git's own limit when it receives objects. */
-export const PACKED_FROM = 100;
+export const PACKED_FROM = defaultPolicy.quarantine.packedFrom;
 
 export interface NewObject {
   readonly id: string;

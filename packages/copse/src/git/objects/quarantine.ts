@@ -31,6 +31,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import { alone } from '../../kernel/system/alone.ts';
 import { deflated } from './deflated.ts';
@@ -42,8 +43,7 @@ import { PACKED_FROM, fileOf, head, putAll, wholeOf } from './put.ts';
 import type { TrustedDir } from '../process.ts';
 
 const PREFIX = 'copse-merging-';
-/** A folder that is younger than this may not be locked yet. */
-const NEW_MS = 60_000;
+const NEW_MS = defaultPolicy.quarantine.newMs;
 /** From so many objects on, the temporary store gets one pack. */
 const WORTH_A_PACK = 12;
 
@@ -324,7 +324,7 @@ function writeOnce(file: string, whole: Buffer): void {
 
 /** tmpfs, used if 512 MB are free. */
 const MEMORY = '/dev/shm';
-const ROOM_BYTES = 512 * 1024 ** 2;
+const ROOM_BYTES = defaultPolicy.quarantine.roomBytes;
 
 function throwawayPlace(dir: TrustedDir): string {
   try {

@@ -1,5 +1,6 @@
 /** Whether a branch is small enough to be read: asked once for each tree, before a git lists its paths. */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import { isBeyondLimits } from '../../kernel/unavailable.ts';
@@ -9,7 +10,7 @@ import { baseByFiles } from './base-by-files.ts';
 import { headOf } from './head.ts';
 import { detectBase, findTip, mergeBase } from './refs.ts';
 
-const MOST_KNOWN = 1_000;
+const MOST_KNOWN = defaultPolicy.objectMemory.boundedTips;
 const known = new WeakMap<TrustedDir, RecentCache<string, true>>();
 
 /** Throws `BeyondLimits` when the commit changes more paths, since it left the base, than the policy allows. */

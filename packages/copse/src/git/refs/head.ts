@@ -1,5 +1,6 @@
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 
@@ -8,8 +9,7 @@ interface CheckedOut {
   readonly commit: CommitId | null;
 }
 
-/** No branch has a name of this length. */
-const MOST_BYTES = 8_192;
+const MOST_BYTES = defaultPolicy.worktreeFiles.headBytes;
 
 /**
  * The branch or commit at HEAD of a git directory, or of a worktree's own. Both are null when HEAD is damaged, or is a link, a

@@ -10,6 +10,8 @@
 import { type Dirent, type Stats, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+
 /** Every git reads these, so they are looked at before it starts. */
 const READ_BY_EVERY_GIT = ['packed-refs', 'info/exclude', 'objects/info/alternates'] as const;
 
@@ -33,7 +35,7 @@ export function removePipes(commonDir: string): boolean {
   return hasRemoved;
 }
 
-const MOST_ENTRIES = 2_000_000;
+const MOST_ENTRIES = defaultPolicy.pipes.entries;
 
 /** The first one of a worktree under a name that git reads, for a message. */
 export function findPipe(worktree: string): string | undefined {
@@ -43,7 +45,7 @@ export function findPipe(worktree: string): string | undefined {
   return undefined;
 }
 
-const MOST_LOOKED_AT = 200_000;
+const MOST_LOOKED_AT = defaultPolicy.pipes.lookedAt;
 const READ_IN_WORKTREES: ReadonlySet<string> = new Set([
   '.git',
   '.gitignore',

@@ -7,13 +7,13 @@
 
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { isValidBranchName } from '../../workspaces/rules/naming.ts';
 import { headOf } from '../refs/head.ts';
 
-/** Longer ones are not read. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_BYTES = defaultPolicy.worktreeFiles.reflogBytes;
 
 interface ReflogEntry {
   readonly from: string;
@@ -86,4 +86,4 @@ export function branchesMadeIn(
     });
 }
 
-const MOST_BRANCHES = 50;
+const MOST_BRANCHES = defaultPolicy.worktreeFiles.reflogBranches;

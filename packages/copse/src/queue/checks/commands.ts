@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../ports/checks.ts';
 import { type AttemptId, brand } from '../../kernel/ids.ts';
 import type { EndedLeftovers, Leftovers, Sandbox, Step, StepEnd } from '../../processes/ports/programs.ts';
@@ -23,8 +24,7 @@ export interface RunOptions {
   readonly note: SlotNote;
 }
 
-/** Below this, a failure counts as one of the disk. */
-const FULL_BYTES = 16 * 1024 * 1024;
+const FULL_BYTES = defaultPolicy.checkRuns.freeBytes;
 
 interface Command extends Omit<CheckCommand, 'name' | 'workingDirectory'> {
   /** Part of the mark of its processes. */

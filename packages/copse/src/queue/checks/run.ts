@@ -16,6 +16,7 @@
 
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { brand } from '../../kernel/ids.ts';
 import type { CheckRequest, CheckRunEnd } from '../ports/checks.ts';
 import type { FurnishReport } from '../../workspaces/ports/furnishing.ts';
@@ -26,8 +27,7 @@ import { markOf } from './environment.ts';
 import type { CheckRunner } from './runner.ts';
 import { type SlotNote, notesOf } from './slot-note.ts';
 
-/** For a run that was just cancelled, or whose process is dying. */
-const LOCK_PATIENCE_MS = 2_000;
+const LOCK_PATIENCE_MS = defaultPolicy.checkRuns.slotPatienceMs;
 
 export function lockOf(slot: number): string {
   return `queue-slot-${slot}`;

@@ -3,6 +3,7 @@
  * stay true when the target moves.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Stack, Stacked } from '../rules/decide/stack.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
@@ -26,8 +27,7 @@ interface FailedBuild {
 
 export type Misfit = Exclude<Candidate, Built> | FailedBuild;
 
-/** The cache is emptied beyond this size. */
-const MOST = 20_000;
+const MOST = defaultPolicy.mergeMemory.candidates;
 
 export class Candidates {
   readonly #facts: Facts;

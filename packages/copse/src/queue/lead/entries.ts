@@ -1,5 +1,6 @@
 /** The entries of a queue in the order of landing, with the reason why they are held and the files in conflict. */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId, EventNumber } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { MergeQueue } from '../rules/merge-queue.ts';
@@ -97,7 +98,7 @@ async function conflictOf(
   return memory.candidates.misfit(tip, change) === undefined ? null : files;
 }
 
-const MOST = 50_000;
+const MOST = defaultPolicy.mergeMemory.entries;
 
 /** A dependency that was done before is on the target, also if it is worked on again. */
 async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<WaitReason | null> {

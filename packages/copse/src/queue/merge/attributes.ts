@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type Objects, TreeView } from '../../git/objects.ts';
 import { latin1, utf8 } from '../../git/output.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
@@ -41,7 +42,7 @@ export async function layAttributes(
 
 /** Other attributes do not affect a merge. */
 const MATTERS = /merge|binary/;
-const MOST_BYTES = 1024 ** 2;
+const MOST_BYTES = defaultPolicy.resolving.attributeBytes;
 const NOTHING = Buffer.alloc(0);
 
 const seen = new RecentCache<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);

@@ -1,5 +1,6 @@
 /** Lists the conflicts of a merge for the task that resolves it: by file, the lines that both sides changed. */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import type { FileConflict } from '../ports/merging.ts';
 import { type MergeEngine, openTargetMerger } from './engine.ts';
@@ -38,7 +39,7 @@ export function listConflicts(
   });
 }
 
-const MOST_BYTES = 16 * 1024 ** 2;
+const MOST_BYTES = defaultPolicy.resolving.fileBytes;
 
 async function textAt(objects: Objects, view: TreeView, file: string): Promise<string | undefined> {
   const entry = await view.find(file);

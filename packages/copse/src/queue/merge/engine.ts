@@ -6,6 +6,7 @@
  * git of its own, because git reads these files once.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
 import { type Merged, Merger, parseMerged } from '../../git/long-lived.ts';
 import { type Attributes, layAttributes } from './attributes.ts';
@@ -26,15 +27,13 @@ import { RecentCache } from '../../kernel/recent-cache.ts';
 
 /** After so many merges, the size of the store is checked. */
 const LOOK_EVERY = 256;
-const MOST_MERGES = 8_192;
-const MOST_BYTES = 64 * 1024 ** 2;
-const MOST_MERGERS = 4;
-const MOST_MERGED_FILES = 1_000;
-const MOST_TREES = 20_000;
-/** Git searches packs one after another. */
-const MOST_PACKS = 128;
-/** For candidates that are not in the repository yet. */
-const MOST_HELD_BYTES = 64 * 1024 ** 2;
+const MOST_MERGES = defaultPolicy.mergeMemory.merges;
+const MOST_BYTES = defaultPolicy.mergeMemory.bytes;
+const MOST_MERGERS = defaultPolicy.mergeMemory.mergers;
+const MOST_MERGED_FILES = defaultPolicy.mergeMemory.mergedFiles;
+const MOST_TREES = defaultPolicy.mergeMemory.trees;
+const MOST_PACKS = defaultPolicy.mergeMemory.packs;
+const MOST_HELD_BYTES = defaultPolicy.mergeMemory.heldBytes;
 
 /** The long-lived processes, the store and the caches that all merges share. */
 export class MergeEngine {

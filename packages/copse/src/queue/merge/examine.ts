@@ -7,15 +7,15 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import { type GitOptions, type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 
-const TIMEOUT_MS = 60_000;
-const MOST_KNOWN = 10_000;
-/** Commits and trees, without files. */
-const MOST_BYTES = 512 * 1024 ** 2;
+const TIMEOUT_MS = defaultPolicy.examination.timeoutMs;
+const MOST_KNOWN = defaultPolicy.examination.remembered;
+const MOST_BYTES = defaultPolicy.examination.bytes;
 
 export class Examiner {
   readonly #dir: TrustedDir;

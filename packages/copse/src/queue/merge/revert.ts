@@ -7,6 +7,7 @@
  * parent is the target before the landing.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { CommitSummary, Reverted, Reverting, RevertRequest } from '../ports/merging.ts';
 import {
@@ -145,7 +146,7 @@ function summaryOf(commit: Commit): CommitSummary {
   return { id: commit.id, subject: subjectIn(commit), body: paragraphs.join('\n\n'), isMerge };
 }
 
-const MOST_LATER = 50;
+const MOST_LATER = defaultPolicy.target.laterCommits;
 /** As many as fit into one command. */
 const MOST_FILES = 500;
 

@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Ends } from '../ports/merging.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../git/process.ts';
 import { utf8 } from '../../git/output.ts';
@@ -29,8 +30,7 @@ export interface ContentConflict {
   readonly marked: string;
 }
 
-/** People resolve larger files. */
-const MOST_BYTES = 16 * 1024 ** 2;
+const MOST_BYTES = defaultPolicy.resolving.fileBytes;
 
 export interface ReadConflict {
   /** By path. */

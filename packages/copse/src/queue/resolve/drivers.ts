@@ -126,7 +126,7 @@ function valueOf(name: string, values: DriverValues): string {
   return name in FILES ? FILES[name as keyof typeof FILES] : values[name as keyof DriverValues];
 }
 
-const MOST_CONFLICTS = 128;
+const MOST_CONFLICTS = defaultPolicy.resolving.conflicts;
 /** Exit codes of a shell that cannot find or run the program. */
 const NOT_RUN = new Set<number | null>([126, 127]);
 

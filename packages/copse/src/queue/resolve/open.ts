@@ -14,6 +14,7 @@
  * not be resolved is not tried again: the next one has another head or another target.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Ends, LandedBranch, Resolving } from '../ports/merging.ts';
@@ -59,8 +60,7 @@ export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resol
   };
 }
 
-/** As many as fit into one command. */
-const MOST_FILES = 500;
+const MOST_FILES = defaultPolicy.resolving.files;
 
 const KEPT = 400;
 
@@ -106,7 +106,7 @@ async function learn(
   return [...learned];
 }
 
-const MOST_STEPS = 50;
+const MOST_STEPS = defaultPolicy.resolving.steps;
 
 /** True for most branches, and found without starting a process: no commit back to the branch's beginning is a merge. */
 async function isWithoutMerges(
@@ -126,7 +126,7 @@ async function isWithoutMerges(
   return false;
 }
 
-const MOST_MERGES = 50;
+const MOST_MERGES = defaultPolicy.resolving.merges;
 
 async function mergesOf(
   dir: TrustedDir,

@@ -9,6 +9,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { identityEnv } from '../../git/identity.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
@@ -25,7 +26,7 @@ import {
 } from '../../git/worktrees/place.ts';
 import { applyMove, finishMove } from '../../workspaces/git/sync/sync-worktree.ts';
 
-const MOST_ATTEMPTS = 3;
+const MOST_ATTEMPTS = defaultPolicy.target.commitTries;
 
 /** The caller holds the task's lock. Null when there is nothing to commit. */
 export async function commitAll(

@@ -12,6 +12,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type BranchName, type CommitId, parseTaskId } from '../../kernel/ids.ts';
 import type { TargetMove, TargetSettled } from '../ports/merging.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
@@ -113,9 +114,8 @@ async function inCheckout<T>(
   }
 }
 
-/** Another process needs only a moment for the checkout. */
-const LOOK_EVERY_MS = 25;
-const PATIENCE_MS = 2_000;
+const LOOK_EVERY_MS = defaultPolicy.target.lookEveryMs;
+const PATIENCE_MS = defaultPolicy.target.patienceMs;
 
 function busy(checkout: string, reason: string): Busy {
   return { kind: 'busy', checkout, reason };

@@ -130,7 +130,7 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff';
+  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
@@ -138,6 +138,7 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   rate_limit: 'its agent hit a rate limit',
   taken: 'its branch was in use elsewhere',
   handoff: 'its agent handed over to a fresh conversation',
+  outdated: 'its runner stopped: its Copse was older than the board',
 };
 
 export type TaskState =

@@ -21,7 +21,7 @@ export function furnishingOf(
     readonly base: BranchName;
     readonly ports: readonly number[];
   },
-): DismantleRequest & Pick<FurnishRequest, 'never' | 'marker'> {
+): Omit<DismantleRequest, 'base' | 'sparse'> & Pick<FurnishRequest, 'marker'> {
   const { root, home, settings, git } = context;
   const gitDir = git.gitDirOf(of.path);
   if (gitDir === undefined) throw new Error(`${of.path} is not a worktree that git knows`);

@@ -61,10 +61,9 @@ export async function gatherFacts(
   workspace: Workspace | undefined,
   counting: Counting,
 ): Promise<SeenFacts> {
-  const [alive, stake] = await Promise.all([
-    whoIsThere(context, task, path),
-    whatIsAtStake(context, path, workspace, counting),
-  ]);
+  // One after the other: counting starts gits in the worktree, which would be taken for those of others.
+  const stake = await whatIsAtStake(context, path, workspace, counting);
+  const alive = await whoIsThere(context, task, path);
   return {
     task,
     path,

@@ -258,9 +258,17 @@ async function tearDown(
   const place = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
   const session = task.session === null ? undefined : await context.board.get('session', task.session);
   const request = { task, agent: session?.agent ?? null, session: task.session };
-  const outcome = await context.furnishing.dismantle(furnishingOf(context, request, place));
+  const outcome = await context.furnishing.dismantle({
+    ...furnishingOf(context, request, place),
+    // `HEAD` is recorded where no base branch was known: the commit may be the agent's.
+    base: worktree.baseBranch === 'HEAD' ? null : worktree.baseCommit,
+    sparse: context.settings.sparse ?? [],
+  });
   if (outcome.kind === 'done') return outcome.ran > 0;
-  notes.push(`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`);
+  const where = `a checkout of ${worktree.baseBranch} (${worktree.baseCommit.slice(0, 10)})`;
+  notes.push(
+    `Its teardown failed at: ${outcome.command}. It ran in ${where}. The output is in ${outcome.log}.`,
+  );
   return true;
 }
 

@@ -4,6 +4,7 @@
  * bounded part; the next goes on.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import { isFinished } from '../../tasks/rules/task.ts';
@@ -25,8 +26,7 @@ export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers)
   await dropLandedRefs(context, leftovers);
 }
 
-/** Most of one kind in one round. */
-const MOST = 500;
+const MOST = defaultPolicy.worktreeFiles.sweptAtOnce;
 
 /** Every removal has an entry in the trash, of which there are few; workspaces are never deleted from the board. */
 async function finishRemovals(context: WorkspaceContext): Promise<void> {

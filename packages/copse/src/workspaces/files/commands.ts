@@ -11,6 +11,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines, CommandsOutcome } from '../ports/furnishing.ts';
@@ -20,13 +21,15 @@ import { endMarked } from '../../processes/end.ts';
 export interface CommandsRequest extends CommandLines {
   /** `env` is all of it: nothing of this process's environment is added. */
   readonly isWhole?: boolean;
+  /** Where they start, if not in `folder`, which a sandbox opens. */
+  readonly startIn?: string;
   /** The sandbox they run in, if any. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
 
-const GRACE_MS = 5_000;
-const TAIL_LINES = 40;
-const TAIL_BYTES = 64 * 1024;
+const GRACE_MS = defaultPolicy.commands.endGraceMs;
+const TAIL_LINES = defaultPolicy.commands.tailLines;
+const TAIL_BYTES = defaultPolicy.commands.tailBytes;
 const MARK = 'COPSE_COMMAND';
 
 export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
@@ -90,12 +93,15 @@ async function endAll(leader: number | undefined, id: string): Promise<void> {
 }
 
 function programOf(command: string, request: CommandsRequest, id: string) {
-  const { folder, env, confined, isWhole = false } = request;
+  const { folder, startIn, env, confined, isWhole = false } = request;
   const environment = { ...(isWhole ? {} : inherited()), ...env, [MARK]: id };
-  const argv: readonly [string, ...string[]] = ['sh', '-c', command];
+  const argv: readonly [string, ...string[]] =
+    startIn === undefined ? ['sh', '-c', command] : ['sh', '-c', START_IN, 'sh', startIn, command];
   const free = { argv, folder, environment };
   return confined === undefined ? free : confined.sandbox.wrap({ ...free, attempt: confined.attempt });
 }
+
+const START_IN = 'cd -- "$1" && exec sh -c "$2"';
 
 /** Without Copse's own, the board's address among them, and without those by which git works on another repository. */
 function inherited(): Record<string, string> {

@@ -1,12 +1,17 @@
 /** The git commands for making a worktree ready; see workspaces/ports/furnishing.ts. */
 
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Checkout, FurnishingGit } from '../ports/furnishing.ts';
 import { excludeFromGit } from '../../git/directory/exclude.ts';
 import { largeFiles } from './lfs.ts';
 import { initialiseSubmodules } from './submodules.ts';
+import { entries, nul, utf8 } from '../../git/output.ts';
 import { git, tryGit, type TrustedDir } from '../../git/process.ts';
+import { withScratch } from '../../git/worktrees/place.ts';
+import { isInSparse } from '../../git/worktrees/worktrees.ts';
 
 export function furnishingGit(dir: TrustedDir): FurnishingGit {
   return {
@@ -14,6 +19,8 @@ export function furnishingGit(dir: TrustedDir): FurnishingGit {
     wouldIgnore: (checkout, paths) => wouldIgnore(dir, checkout, paths),
     tracked: (checkout, paths) => tracked(dir, checkout, paths),
     exclude: (patterns) => patterns.forEach((pattern) => excludeFromGit(dir.commonDir, pattern)),
+    withScratch: (work) => withScratch(dir, work),
+    writeOut: (commit, target, sparse) => writeOut(dir, commit, target, sparse),
     submodules: (target, commit) => initialiseSubmodules(dir, target, commit),
     largeFiles: (target, options) => largeFiles(dir, target, options),
   };
@@ -103,6 +110,20 @@ async function tracked(
   paths: readonly string[],
 ): Promise<readonly string[]> {
   return fields(await git(dir, ['ls-files', '-z', '--', ...paths], within(checkout)));
+}
+
+async function writeOut(
+  dir: TrustedDir,
+  commit: CommitId,
+  target: Checkout,
+  sparse: readonly string[],
+): Promise<void> {
+  await mkdir(target.folder, { recursive: true, mode: 0o700 });
+  await mkdir(target.gitDir, { recursive: true, mode: 0o700 });
+  await git(dir, ['read-tree', commit], within(target));
+  const all = entries(await git(dir, ['ls-files', '-z'], within(target)));
+  const input = nul(sparse.length === 0 ? all : all.filter((name) => isInSparse(utf8(name), sparse)));
+  await git(dir, ['checkout-index', '-z', '--stdin'], { ...within(target), input });
 }
 
 function within({ folder, gitDir }: Checkout): { readonly workTree: string; readonly index: string } {

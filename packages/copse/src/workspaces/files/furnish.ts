@@ -8,7 +8,7 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { appendFile, lstat, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -25,6 +25,7 @@ import type {
 import { type RunnableFiles, runnableFiles } from '../../git/accepted/save.ts';
 import type { AgentName, AttemptId, TaskId } from '../../kernel/ids.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { bringFiles } from './bring-files.ts';
 import { runCommands } from './commands.ts';
@@ -42,6 +43,8 @@ export interface Confined {
   readonly sandbox: Sandbox;
   readonly attempt: AttemptId;
   readonly environment: Readonly<Record<string, string>>;
+  /** A folder that its programs can read and write, of this sandbox alone. */
+  readonly scratch: string;
 }
 
 /** `confine` opens the sandbox of an agent; undefined for an agent without one. */
@@ -52,7 +55,7 @@ export function workspaceFurnishing(
 ): Furnishing {
   return {
     furnish: (request) => furnish(git, request),
-    dismantle: (request) => dismantle(request, confine),
+    dismantle: (request) => dismantle(git, request, confine),
   };
 }
 
@@ -104,13 +107,19 @@ async function makeOwnFolder(worktree: string, home: string): Promise<readonly s
   }
 }
 
+type IgnoredFilesRequest = Pick<FurnishRequest, 'never' | 'settings' | 'target'>;
+
 interface FilesBrought {
   readonly brought: readonly Brought[];
   readonly linked: readonly string[];
   readonly skipped: readonly Skipped[];
 }
 
-async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<FilesBrought> {
+async function bring(
+  git: FurnishingGit,
+  request: IgnoredFilesRequest,
+  from: Checkout,
+): Promise<FilesBrought> {
   const source = { ...from, folder: realpathSync(from.folder) };
   const never = request.never.map((folder) => (existsSync(folder) ? realpathSync(folder) : folder));
   const included = readIncludeFile(accepted(from));
@@ -214,8 +223,12 @@ async function runSetup(request: FurnishRequest, notes: string[]): Promise<Comma
   return run(request, 'setup', commands);
 }
 
-/** What they run, an agent may have written: they run where the agent ran. */
+/**
+ * In a checkout of the base that is made for this and deleted afterwards: scripts, package.json and Makefile of the worktree are
+ * the agent's. Its name is the worktree's, which `docker compose` uses. In the agent's sandbox, since data there is the agent's too.
+ */
 async function dismantle(
+  git: FurnishingGit,
   request: DismantleRequest,
   confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined>,
 ): Promise<CommandsOutcome> {
@@ -224,10 +237,16 @@ async function dismantle(
   if (first === undefined) return { kind: 'done', ran: 0 };
   const confined = !request.agent ? undefined : await confine(request.agent, request.task);
   try {
-    return await run(request, 'teardown', commands, confined);
+    return await git.withScratch(async (scratch) => {
+      const above = confined?.scratch ?? path.join(scratch, 'base');
+      const base = { folder: path.join(above, path.basename(request.target.folder)), gitDir: scratch };
+      await writeBase(git, request, base);
+      return run(request, 'teardown', commands, { confined, startIn: base.folder });
+    });
   } catch (error) {
-    if (!(error instanceof NotConfined)) throw error;
+    if (!(error instanceof NotConfined || error instanceof Unavailable || isOfSystem(error))) throw error;
     const log = path.join(request.home, '.copse', 'logs', request.task, 'teardown-1.log');
+    await mkdir(path.dirname(log), { recursive: true, mode: 0o700 });
     await appendFile(log, `${error.message}\n`);
     const tail = [error.message];
     return { kind: 'failed', command: first, because: 'not_started', code: null, tail, log };
@@ -236,8 +255,27 @@ async function dismantle(
   }
 }
 
+/** A full disk, for example: the removal that frees it goes on. */
+function isOfSystem(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error;
+}
+
+/** What a fresh worktree has before its set-up. */
+async function writeBase(git: FurnishingGit, request: DismantleRequest, target: Checkout): Promise<void> {
+  const { base, source, sparse } = request;
+  if (base === null) throw new Unavailable('The base branch of the worktree is not known.', NAME_A_TARGET);
+  await rm(target.folder, { recursive: true, force: true });
+  await git.writeOut(base, target, sparse);
+  if (source !== null) await bring(git, { ...request, target }, source);
+}
+
+const NAME_A_TARGET = 'Set `landing.target` in copse.yml.';
+
 /** The commands of copse.yml, even an empty list; files of other tools only if it has no such setting. */
-function commandsOf({ settings, source }: DismantleRequest, name: 'setup' | 'teardown') {
+function commandsOf(
+  { settings, source }: Pick<DismantleRequest, 'settings' | 'source'>,
+  name: 'setup' | 'teardown',
+) {
   const said = settings[name];
   const isSilent = said === null && settings.setup === null && source !== null;
   const foreign = isSilent
@@ -252,18 +290,26 @@ function accepted({ folder, gitDir }: Checkout): RunnableFiles {
 }
 
 function run(
-  request: DismantleRequest,
+  request: Omit<DismantleRequest, 'base' | 'sparse'>,
   name: 'setup' | 'teardown',
   commands: readonly string[],
-  confined?: Confined,
+  inBase?: { readonly confined: Confined | undefined; readonly startIn: string },
 ): Promise<CommandsOutcome> {
   const { target, source, env, settings } = request;
+  const { confined, startIn } = inBase ?? {};
   const others = source === null ? {} : foreignEnvironment(source.folder, target.folder, env['COPSE_PORT']);
   return runCommands({
     name,
     commands,
     folder: target.folder,
-    env: { ...confined?.environment, ...others, ...env },
+    // Around it is the main checkout, whose repository git would find.
+    env: {
+      ...confined?.environment,
+      ...others,
+      ...env,
+      ...(startIn && { GIT_CEILING_DIRECTORIES: path.dirname(startIn) }),
+    },
+    ...(startIn && { startIn, leavesNothing: true }),
     ...(confined && { confined, isWhole: true }),
     timeoutMs: settings.commandTimeoutMs,
     logFolder: path.join(request.home, '.copse', 'logs', request.task),

@@ -9,13 +9,14 @@ import { existsSync } from 'node:fs';
 import { lutimes, open } from 'node:fs/promises';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Checkout } from '../ports/furnishing.ts';
 import { git, tryGit, type TrustedDir } from '../../git/process.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 const POINTER = 'version https://git-lfs.github.com/spec/v1\n';
 const MAX_POINTER_BYTES = 1024;
-const TIMEOUT_MS = 30 * 60_000;
+const TIMEOUT_MS = defaultPolicy.fetched.largeFileMs;
 
 const FILTERS = [
   ['filter.lfs.smudge', 'git-lfs smudge -- %f'],

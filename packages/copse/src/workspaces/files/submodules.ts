@@ -15,6 +15,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Checkout, SubmoduleOutcome } from '../ports/furnishing.ts';
 import { loadAccepted } from '../../git/accepted/record.ts';
@@ -22,8 +23,8 @@ import { GitFailed, git, gitLine, tryGit, type TrustedDir } from '../../git/proc
 import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 const UNFINISHED = 'copse-unfinished';
-const MAX_DEPTH = 5;
-const FETCH_TIMEOUT_MS = 30 * 60_000;
+const MAX_DEPTH = defaultPolicy.fetched.submoduleDepth;
+const FETCH_TIMEOUT_MS = defaultPolicy.fetched.submoduleMs;
 
 /** A repository that has submodules: the worktree, or a submodule of it. */
 interface Parent {

@@ -1,12 +1,12 @@
 /** What refs, worktrees and the trailers of landed commits show of tasks, without the board. */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type BranchName, type CommitId, type TaskId, brand, parseTaskId } from '../../kernel/ids.ts';
 import { type TrustedDir, git } from '../../git/process.ts';
 import { registrations } from '../../git/worktrees/registrations.ts';
 import type { TaskTraces } from '../rules/rebuild.ts';
 
-/** More history is not read for trailers. */
-const MOST_COMMITS = 50_000;
+const MOST_COMMITS = defaultPolicy.worktreeFiles.tracedCommits;
 
 /** By the order of their ids. */
 export async function findTraces(

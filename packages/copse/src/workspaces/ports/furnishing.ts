@@ -77,8 +77,12 @@ export type SubmoduleOutcome =
 
 export interface DismantleRequest extends Pick<
   FurnishRequest,
-  'task' | 'source' | 'target' | 'home' | 'settings' | 'env'
+  'task' | 'source' | 'target' | 'home' | 'settings' | 'env' | 'never'
 > {
+  /** The commit of the base branch that the worktree was made from, as the board has it; null if it had no base branch. */
+  readonly base: CommitId | null;
+  /** Folders of a sparse checkout; none for all. */
+  readonly sparse: readonly string[];
   /** The agent that worked there last, whose sandbox they run in; null for a person. */
   readonly agent?: AgentName | null;
 }
@@ -86,7 +90,7 @@ export interface DismantleRequest extends Pick<
 export interface Furnishing {
   /** May be repeated: does the steps that are missing, and nothing once all are done. */
   furnish(request: FurnishRequest): Promise<FurnishReport>;
-  /** The teardown commands, before a worktree is removed. */
+  /** The teardown commands, before a worktree is removed, in a checkout of its base: an agent wrote the worktree's files. */
   dismantle(request: DismantleRequest): Promise<CommandsOutcome>;
 }
 
@@ -99,6 +103,10 @@ export interface FurnishingGit {
   tracked(checkout: Checkout, paths: readonly string[]): Promise<readonly string[]>;
   /** Adds patterns to the repository's `info/exclude`. */
   exclude(patterns: readonly string[]): void;
+  /** A folder of Copse's own, deleted after the work. */
+  withScratch<T>(work: (scratch: string) => Promise<T>): Promise<T>;
+  /** Writes the files of a commit into a folder that is not there yet, and an index of them into `gitDir`. */
+  writeOut(commit: CommitId, target: Checkout, sparse: readonly string[]): Promise<void>;
   submodules(target: Checkout, commit: CommitId): Promise<readonly SubmoduleOutcome[]>;
   /** Turns pointers of Git LFS into files where it can. Sentences for a person where it cannot. */
   largeFiles(target: Checkout, options: { readonly isFresh: boolean }): Promise<readonly string[]>;

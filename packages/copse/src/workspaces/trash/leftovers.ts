@@ -4,6 +4,7 @@ import { type Dirent, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type TaskId, parseTaskId, timestamp } from '../../kernel/ids.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { tryFileLock } from '../../git/lock.ts';
@@ -12,10 +13,8 @@ import { identify } from '../../processes/identity.ts';
 import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
 import type { TaskLeftovers } from '../ports/leftovers.ts';
 
-/** A process in another container has another id here; after this time it has touched its folder again. */
-const SCRATCH_MS = 600_000;
-/** A folder that does not name its process. */
-const NAMELESS_MS = 86_400_000;
+const SCRATCH_MS = defaultPolicy.leftovers.scratchMs;
+const NAMELESS_MS = defaultPolicy.leftovers.namelessMs;
 
 export function openLeftovers(dir: TrustedDir): TaskLeftovers {
   const inHome = (...names: readonly string[]) => path.join(dir.home, '.copse', ...names);

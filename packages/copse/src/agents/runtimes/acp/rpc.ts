@@ -3,6 +3,7 @@
  * the protocol's package, because it checks every message with zod, which would be a third of a runner's memory.
  */
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import { type Fields, isFields, number, text } from '../fields.ts';
 
 export interface RpcSettings {
@@ -106,7 +107,7 @@ export function openRpc({ input, output, onRequest, onNotice, record }: RpcSetti
 }
 
 /** Longer lines are skipped. */
-const LONGEST_LINE = 32 * 1024 * 1024;
+const LONGEST_LINE = defaultPolicy.agentOutput.lineBytes;
 
 /** Not with readline, which also splits at characters that JSON allows in strings. */
 function splitLines(output: NodeJS.ReadableStream, take: (line: string) => void, close: () => void): void {

@@ -6,6 +6,7 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import {
   type Connection,
   type Programs,
@@ -156,8 +157,8 @@ function howOf(end: ProgramEnd): string {
     : 'the agent’s program disappeared';
 }
 
-const EXIT_WAIT_MS = 3_000;
-const GRACE_MS = 1_000;
+const EXIT_WAIT_MS = defaultPolicy.agentPrograms.acpExitMs;
+const GRACE_MS = defaultPolicy.agentPrograms.acpGraceMs;
 
 /** Ends the program and all that it started. */
 async function leave(connection: Connection): Promise<void> {

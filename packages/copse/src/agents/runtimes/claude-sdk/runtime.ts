@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import {
   type ConnectedProgram,
   type Connection,
@@ -179,8 +180,7 @@ async function settle(listened: Promise<void>, connection: Connection): Promise<
   return connection.ended;
 }
 
-/** Time for the process to exit after its last message, or for its last messages to arrive after its exit. */
-const LAST_MS = 5_000;
+const LAST_MS = defaultPolicy.agentPrograms.sdkLastMs;
 
 function outcomeOf(
   end: ProgramEnd,

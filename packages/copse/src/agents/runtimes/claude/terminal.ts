@@ -16,6 +16,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { RunningProgram } from '../../../processes/ports/programs.ts';
 import type { Attention } from '../../rules/session/session.ts';
 import type { RunningTurn, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
@@ -38,9 +39,8 @@ import { openTranscript } from '../transcript.ts';
 
 /** Time for the program to write its last message and for the hook to end. */
 const SETTLE_MS = 500;
-const END_GRACE_MS = 5_000;
-/** The program is ready after a second or two, unless it shows a dialog. */
-const READY_MS = 60_000;
+const END_GRACE_MS = defaultPolicy.agentPrograms.terminalGraceMs;
+const READY_MS = defaultPolicy.agentPrograms.terminalReadyMs;
 
 export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<RunningTurn> {
   const { settings, asks, windows } = parts;

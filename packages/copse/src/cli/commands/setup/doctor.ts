@@ -2,12 +2,15 @@ import { statfs } from 'node:fs/promises';
 
 import { gitVersion } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
-import { findRepository, openContext } from '../../../compose/open.ts';
+import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
+import { findRepository, openContext, requireRepository } from '../../../compose/open.ts';
+import type { Board } from '../../../board/port.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
 import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
 import { shown } from '../../../kernel/text.ts';
+import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -103,7 +106,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...queues.flatMap(queue)];
+      return [fine('board', found), ...queues.flatMap(queue), ...(await outdated(cli, context.board))];
     } finally {
       await context.board.close();
     }
@@ -111,6 +114,16 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     if (error instanceof Unavailable) return [problem('board', error.message, error.remedy)];
     throw error;
   }
+}
+
+async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
+  const { home } = requireRepository(cli);
+  const tasks = outdatedAttempts(home).map(
+    async (attempt) => (await board.get('attempt', attempt))?.task ?? attempt,
+  );
+  return (await Promise.all(tasks)).map((task) =>
+    problem('agents', `${task}: ${delayCauses.outdated}`, 'copse orchestrate goes on with it.'),
+  );
 }
 
 /** What a person's own act explains is no fault. */

@@ -3,13 +3,13 @@
  * over their common base: so a commit with the tree of the new tip and the parent of the original stands in for the tip.
  */
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import { type CommitId, type Timestamp, brand } from '../../../kernel/ids.ts';
 import { encodeCommit, knownObjectsOf } from '../../../git/objects.ts';
 import { identityEnv } from '../../../git/identity.ts';
 import { git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 
-/** Above this, a merge is made: each commit costs some processes. */
-const MOST_COMMITS = 100;
+const MOST_COMMITS = defaultPolicy.worktreeFiles.rebasedCommits;
 
 export interface Rebase {
   readonly worktree: string;

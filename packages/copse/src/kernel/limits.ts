@@ -1,0 +1,183 @@
+/**
+ * Limits of memory, sizes and waits that no setting changes, as a part of `defaultPolicy` (policy.ts), where code reads them. Numbers that a
+ * format or a protocol fixes, and how much a screen shows, stay beside the code that uses them.
+ */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const MEGABYTE = 1024 ** 2;
+
+export const limits = {
+  /** What the merges of a queue remember. */
+  mergeMemory: {
+    merges: 8_192,
+    bytes: 64 * MEGABYTE,
+    /** Processes of git that merge. */
+    mergers: 4,
+    mergedFiles: 1_000,
+    trees: 20_000,
+    /** Git searches packs one after another. */
+    packs: 128,
+    /** For candidates that are not in the repository yet. */
+    heldBytes: 64 * MEGABYTE,
+    /** The cache is emptied beyond this size. */
+    candidates: 20_000,
+    entries: 50_000,
+  },
+
+  /** The check of a branch’s new objects before it lands. */
+  examination: {
+    timeoutMs: MINUTE,
+    /** Commits and trees, without files. */
+    bytes: 512 * MEGABYTE,
+    remembered: 10_000,
+  },
+
+  /** Objects of git that are kept in memory, and how far history is walked without starting git. */
+  objectMemory: {
+    commits: 10_000,
+    commitBytes: 8 * MEGABYTE,
+    treeBytes: 12 * MEGABYTE,
+    /** A larger loose object is read by git. */
+    looseBytes: 8 * MEGABYTE,
+    readCommits: 2_000,
+    walkedCommits: 20_000,
+    skewedCommits: 1_000,
+    boundedTips: 1_000,
+  },
+
+  /** Folders of objects that may yet be thrown away. */
+  quarantine: {
+    /** A folder that is younger than this may not be locked yet. */
+    newMs: MINUTE,
+    /** From so many objects on, the repository gets one pack: git's own limit when it receives objects. */
+    packedFrom: 100,
+    roomBytes: 512 * MEGABYTE,
+  },
+
+  /** Looking for named pipes among the files that a git waits for. */
+  pipes: {
+    entries: 2_000_000,
+    lookedAt: 200_000,
+  },
+
+  /** A git that answers many questions. */
+  longLivedGit: {
+    deathsInARow: 3,
+    /** Where git's output stays buffered, no answer would ever come. */
+    patienceMs: 10 * SECOND,
+    farewellMs: SECOND,
+  },
+
+  /** What Copse reads in the git directory of a worktree, and how many commits of it. */
+  worktreeFiles: {
+    /** No branch has a name of this length. */
+    headBytes: 8_192,
+    /** Longer ones are not read. */
+    reflogBytes: 4 * MEGABYTE,
+    reflogBranches: 50,
+    /** More history is not read for trailers. */
+    tracedCommits: 50_000,
+    /** Above this, a merge is made: each commit costs some processes. */
+    rebasedCommits: 100,
+    /** Most of one kind in one round. */
+    sweptAtOnce: 500,
+  },
+
+  /** Commands that a person wrote: set-up, teardown, acceptance, hooks. */
+  commands: {
+    endGraceMs: 5 * SECOND,
+    tailLines: 40,
+    tailBytes: 64 * 1024,
+    hookFiles: 1_000,
+  },
+
+  /** Submodules and large files that a fresh worktree gets. */
+  fetched: {
+    submoduleDepth: 5,
+    submoduleMs: 30 * MINUTE,
+    largeFileMs: 30 * MINUTE,
+  },
+
+  /** When a folder that a killed process left is deleted. */
+  leftovers: {
+    /** A process in another container has another id here; after this time it has touched its folder again. */
+    scratchMs: 10 * MINUTE,
+    /** A folder that does not name its process. */
+    namelessMs: DAY,
+    snapshotMs: HOUR,
+  },
+
+  /** What agents and their programs print and write. */
+  agentOutput: {
+    /** Longer lines are skipped. */
+    lineBytes: 32 * MEGABYTE,
+    reportBytes: MEGABYTE,
+    reportEveryMs: SECOND,
+    commandWords: 1_000,
+    lastBytes: 16 * 1024,
+    lastLines: 20,
+  },
+
+  /** How long Copse waits for an agent’s program. */
+  agentPrograms: {
+    /** A program that asks a question instead of printing its version is killed after this time. */
+    versionMs: 15 * SECOND,
+    acpExitMs: 3 * SECOND,
+    acpGraceMs: SECOND,
+    /** The program is ready after a second or two, unless it shows a dialog. */
+    terminalReadyMs: MINUTE,
+    terminalGraceMs: 5 * SECOND,
+    /** Time for the process to exit after its last message, or for its last messages to arrive after its exit. */
+    sdkLastMs: 5 * SECOND,
+  },
+
+  /** Conflicts that Copse tries to resolve without an agent, and what is told of them. */
+  resolving: {
+    conflicts: 128,
+    /** As many as fit into one command. */
+    files: 500,
+    steps: 50,
+    merges: 50,
+    /** People resolve larger files. */
+    fileBytes: 16 * MEGABYTE,
+    attributeBytes: MEGABYTE,
+  },
+
+  /** Runs of checks. */
+  checkRuns: {
+    /** For a run that was just cancelled, or whose process is dying. */
+    slotPatienceMs: 2 * SECOND,
+    /** With less free disk, a failure counts as one of the disk. */
+    freeBytes: 16 * MEGABYTE,
+  },
+
+  /** Moving the target. */
+  target: {
+    commitTries: 3,
+    patienceMs: 2 * SECOND,
+    /** Another process needs only a moment for the checkout. */
+    lookEveryMs: 25,
+    /** Of an undone landing. */
+    laterCommits: 50,
+  },
+
+  /** What `copse.yml` may hold. */
+  configFile: {
+    values: 50_000,
+    depth: 60,
+  },
+
+  /** Connections to a board. */
+  database: {
+    connections: 4,
+    connectMs: 5 * SECOND,
+    reconnectMs: SECOND,
+    /** A list of ids gives another text for each length. */
+    statements: 256,
+    snapshotBusyMs: 10 * SECOND,
+  },
+} as const;
