@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import { answer, copse, git, newRepository, printed, startCopse } from '../../support/cli.ts';
+import { answer, copse, git, newRepository, startCopse } from '../../support/cli.ts';
 import {
   Around,
   matrix,
@@ -17,100 +17,10 @@ import {
   quoted,
   pathWithSandbox,
 } from '../../support/agents/sandbox-matrix.ts';
+import { Site } from '../../support/agents/sandbox-site.ts';
 import { until } from '../../support/records/turns.ts';
 
 const area = newDiskArea();
-
-interface TaskView {
-  readonly id: string;
-  readonly status: string;
-  readonly reason: string | null;
-}
-
-let sites = 0;
-
-/** A repository with one agent, whose program is a line for the shell. */
-class Site {
-  readonly folder = newRepository(area);
-  readonly place = path.join(area, `around ${(sites += 1)}`);
-  readonly home = path.join(this.place, 'home');
-
-  constructor() {
-    mkdirSync(this.home, { recursive: true });
-    // Agents do not get the variables of git.
-    git(this.folder, 'config', 'user.name', 'Agent');
-    git(this.folder, 'config', 'user.email', 'agent@example.invalid');
-    writeFileSync(path.join(this.folder, 'tracked.txt'), 'tracked\n');
-    writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
-    Around.furnishHome(this.home);
-    this.configure({});
-  }
-
-  configure(agent: object, more: object = {}): void {
-    const policy = {
-      first_backoff: '100ms',
-      max_retries: 3,
-      poll_interval: '500ms',
-      min_free_memory: '50MB',
-    };
-    const config = {
-      agents: { agent: { command: 'true', sandbox: 'runtime', ...agent } },
-      landing: { policy: 'review' },
-      policy,
-      ...more,
-    };
-    writeFileSync(path.join(this.folder, 'copse.yml'), JSON.stringify(config));
-    git(this.folder, 'add', '--all');
-    git(this.folder, 'commit', '--quiet', '--message=chore: agents');
-  }
-
-  get at() {
-    return { cwd: this.folder, env: { HOME: this.home, PATH: pathWithSandbox(area) } };
-  }
-
-  async add(title: string, ...more: readonly string[]): Promise<string> {
-    return (await answer<TaskView>(['add', title, ...more], this.at)).id;
-  }
-
-  async task(id: string): Promise<TaskView> {
-    return answer<TaskView>(['show', id], this.at);
-  }
-
-  worktree(id: string): string {
-    const line = git(this.folder, 'worktree', 'list', '--porcelain')
-      .split('\n')
-      .find((text) => text.startsWith('worktree ') && text.includes(id));
-    return line?.slice('worktree '.length) ?? '';
-  }
-
-  async orchestrate(): Promise<string> {
-    return printed(['orchestrate', '--until-idle'], this.at);
-  }
-
-  /** Everything in the repository that is not the task's. */
-  others(id: string): unknown {
-    const common = path.join(this.folder, '.git');
-    const refs = git(this.folder, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n');
-    return {
-      refs: refs.filter((line) => !line.includes(id) && !line.startsWith('refs/copse/')),
-      config: readFileSync(path.join(common, 'config'), 'utf8'),
-      packed: readFileSync(path.join(common, 'packed-refs'), 'utf8'),
-      hooks: readdirSync(path.join(common, 'hooks')),
-      packs: readdirSync(path.join(common, 'objects', 'pack')),
-      main: git(this.folder, 'status', '--porcelain'),
-      home: readdirSync(this.home),
-      keys: readdirSync(path.join(this.home, '.ssh')),
-      copse: ['intruder', 'attempts/intruder'].filter((name) =>
-        existsSync(path.join(this.folder, '.copse', name)),
-      ),
-    };
-  }
-
-  attempts(): readonly string[] {
-    const folder = path.join(this.folder, '.copse', 'attempts');
-    return existsSync(folder) ? readdirSync(folder) : [];
-  }
-}
 
 /** With its reason in the report where it is skipped. */
 const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
@@ -118,7 +28,7 @@ const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
   // promise: sandbox-files, sandbox-network, sandbox-hidden
   it('can do its work and report, and cannot change anything else', { timeout: 180_000 }, async () => {
-    const site = new Site();
+    const site = new Site(area);
     const around = await Around.open(site.place, site.folder);
     try {
       const report =
@@ -155,7 +65,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
   });
 
   it('can commit while another process packs the refs', { timeout: 120_000 }, async () => {
-    const site = new Site();
+    const site = new Site(area);
     site.configure({
       command:
         'mkdir -p .copse && git commit --quiet --allow-empty --message="feat: one" && : > .copse/waits && while ! test -f .copse/go; do sleep 0.1; done && echo x > x && git add x && git commit --quiet --message="feat: two" && copse finish',
@@ -172,7 +82,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
 
   // promise: sandbox-files
   it('has its accept commands run in the same sandbox', { timeout: 120_000 }, async () => {
-    const site = new Site();
+    const site = new Site(area);
     const escape =
       'mkdir -p .copse; echo x > "$COPSE_REPO_ROOT/escaped"; echo "$COPSE_SANDBOX" > .copse/accepted';
     site.configure({
@@ -190,7 +100,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
     { timeout: 120_000 },
     async () => {
-      const site = new Site();
+      const site = new Site(area);
       const escape = (name: string) =>
         [
           `echo x > "$COPSE_REPO_ROOT/escaped-${name}"`,
@@ -243,7 +153,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     'leaves no process behind when it is paused, or when the sandbox itself is killed',
     { timeout: 180_000 },
     async () => {
-      const site = new Site();
+      const site = new Site(area);
       site.configure({
         command: 'sleep 600 & setsid sleep 601 & mkdir -p .copse; : > .copse/works; sleep 602',
       });

@@ -10,6 +10,7 @@ import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
+import { openStores } from './objects.ts';
 import {
   countCommits,
   detectBase,
@@ -91,6 +92,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
       if (name === undefined) return { kind: 'absent' };
       return pushDelete(dir, name, branch, tip);
     },
+    stores: openStores(dir),
   };
 }
 
