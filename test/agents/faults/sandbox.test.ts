@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
 import { answer, copse, git, newRepository, startCopse } from '../../support/cli.ts';
 import {
   Around,
@@ -17,6 +18,7 @@ import {
   quoted,
   pathWithSandbox,
 } from '../../support/agents/sandbox-matrix.ts';
+import { running } from '../../support/agents/hiders.ts';
 import { Site } from '../../support/agents/sandbox-site.ts';
 import { until } from '../../support/records/turns.ts';
 
@@ -52,6 +54,8 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
       });
       expect(site.attempts()).toEqual([]);
       expect(existsSync(path.join(site.folder, '.git', 'refs', 'heads', id, '.copse-sandbox'))).toBe(false);
+
+      expect(around.left('attempt')).toEqual([]);
 
       // Each line can succeed: what kept it from that was the sandbox.
       await around.tryOutside(worktree, id, site.home);
@@ -150,12 +154,15 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
 
   // promise: sandbox-processes-end
   it(
-    'leaves no process behind when it is paused, or when the sandbox itself is killed',
+    'leaves no process behind when it is paused, or when the sandbox or its runner is killed',
     { timeout: 180_000 },
     async () => {
       const site = new Site(area);
+      const stays = String(5_000_000 + process.pid);
+      const areGone = async (attempt: AttemptId) =>
+        (await processesOfAttempt(attempt)).length === 0 && running(stays).length === 0;
       site.configure({
-        command: 'sleep 600 & setsid sleep 601 & mkdir -p .copse; : > .copse/works; sleep 602',
+        command: `sleep 600 & setsid env -i sleep ${stays} & mkdir -p .copse; : > .copse/works; sleep 602`,
       });
       const id = await site.add('Stay for long');
       const orchestrator = startCopse(['orchestrate'], site.at);
@@ -172,17 +179,24 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
         };
         const first = await attemptOf([]);
         const srt = (await processesOfAttempt(first)).find(({ pid }) =>
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('dist/cli.js'),
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[1]?.endsWith('dist/cli.js'),
         );
         expect((await processesOfAttempt(first)).length).toBeGreaterThan(4);
+        await until(() => running(stays).length === 1);
         process.kill(srt?.pid ?? 0, 'SIGKILL');
-        await until(async () => (await processesOfAttempt(first)).length === 0);
+        await until(() => areGone(first));
 
         const second = await attemptOf([`${first}.sandbox`]);
-        await until(async () => (await processesOfAttempt(second)).length > 4);
+        await until(() => running(stays).length === 1);
+        const runner = path.join(site.folder, '.copse', 'attempts', `${second}.runner.json`);
+        process.kill((JSON.parse(readFileSync(runner, 'utf8')) as ProcessIdentity).pid, 'SIGKILL');
+        await until(() => areGone(second));
+
+        const third = await attemptOf([`${first}.sandbox`, `${second}.sandbox`]);
+        await until(() => running(stays).length === 1);
         const paused = await copse(['pause', id], site.at);
         expect(paused).toMatchObject({ code: 0 });
-        await until(async () => (await processesOfAttempt(second)).length === 0);
+        await until(() => areGone(third));
         await until(() => site.attempts().length === 0);
       } finally {
         orchestrator.kill('SIGTERM');

@@ -51,6 +51,8 @@ const systemRandom: Random = () => Math.random();
 interface KnownSettings extends OpenContextOptions {
   readonly agent?: Pick<Config, 'workspace' | 'landing'>;
   readonly policy?: Policy;
+  /** The control group of the attempt for which this process works. */
+  readonly group?: string;
 }
 
 export interface OpenContextOptions {
@@ -152,12 +154,16 @@ export async function openWorkspaceContext(
     diffs: adapters.openDiffs(dir),
     checkout: adapters.openCheckout(dir, configFolder),
     trash,
-    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir), async (name, task) => {
-      const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
-      const { env } = surroundings;
-      const config = () => configOf(repository);
-      return teardownSandbox({ name, task, worktreeFolder, agent }, repository, { env, config });
-    }),
+    furnishing: adapters.workspaceFurnishing(
+      adapters.furnishingGit(dir),
+      async (name, task) => {
+        const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
+        const { env } = surroundings;
+        const config = () => configOf(repository);
+        return teardownSandbox({ name, task, worktreeFolder, agent }, repository, { env, config });
+      },
+      known.group,
+    ),
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,

@@ -26,7 +26,7 @@
  */
 
 import { decided } from '../../kernel/decision.ts';
-import type { ProcessIdentity } from '../../kernel/process.ts';
+import { processList } from '../../kernel/process.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import { type RunningTurn, RuntimeUnavailable } from '../ports/runtime.ts';
@@ -150,7 +150,7 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       const { workspace: prepared, worktree } = place;
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
-      const of = { task, prepared, worktree, environment, reported };
+      const of = { task, prepared, worktree, environment, reported, warnings: [] };
       try {
         return await takeTurns({ context, orders, lost: lease.lost, ...of });
       } finally {
@@ -239,7 +239,7 @@ async function takeTurn(
       reported,
     });
     over.abort();
-    await endLeftovers(context, orders, turn);
+    await endLeftovers(attempt, turn);
     await recorder.settled();
     await asks.settled();
     await commands.end();
@@ -286,8 +286,7 @@ function startTurn(
 
 /** Ends processes that the agent's program started to outlive it. */
 async function endLeftovers(
-  context: AttemptContext,
-  { attempt, task }: Orders,
+  { context, orders: { attempt, task }, warnings }: RunningAttempt,
   turn: RunningTurn,
 ): Promise<void> {
   const { runners, occupancy, policy, pid } = context;
@@ -296,19 +295,20 @@ async function endLeftovers(
   if (left.length > 0) {
     context.log(`Ending ${left.length} processes that the agent left behind`);
     const { remaining } = await occupancy.end(left, { graceMs });
-    if (remaining.length > 0) await nameRemaining(context, task, remaining);
+    if (remaining.length > 0)
+      await warn(context, task, warnings, `Still running, cannot be ended: ${processList(remaining)}`);
   }
   await turn.ended;
 }
 
 /** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
-async function nameRemaining(
+async function warn(
   context: AttemptContext,
   task: Task['id'],
-  remaining: readonly ProcessIdentity[],
+  warnings: string[],
+  text: string,
 ): Promise<void> {
-  const pids = remaining.map(({ pid }) => pid).join(', ');
-  const text = `Processes of this attempt still run and could not be ended: ${pids}. End them by hand.`;
+  warnings.push(text);
   context.log(text);
   const added = await addLedgerEntry(context, task, { kind: 'learning', text });
   if (added.kind === 'refused') context.log(added.refusal.reason);
@@ -319,12 +319,12 @@ type AfterGate =
   | { readonly kind: 'handed_back'; readonly prompt: string; readonly written: WrittenContext };
 
 async function passGate(attempt: RunningAttempt, exitCode: number | null): Promise<AfterGate> {
-  const { context, orders, lost, prepared, environment, reported } = attempt;
+  const { context, orders, lost, prepared, environment, reported, warnings } = attempt;
   const look = await askGate(attempt);
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
     const notes = await runAfterHooks(context, orders, prepared, environment);
-    return end(context, orders, await finishedBy(context, orders, look, notes), exitCode);
+    return end(context, orders, await finishedBy(context, orders, look, [...notes, ...warnings]), exitCode);
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;

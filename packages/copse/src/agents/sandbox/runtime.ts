@@ -266,6 +266,9 @@ export function runtimeProblem(
     return `${missing.join(', ')} not found: ${install} ${packages}`;
   }
   if (process.platform !== 'linux') return null;
+  // Without its filter, programs inside reach every socket of this user: the keys of ssh, Docker, terminals.
+  if (!['x64', 'arm64'].includes(process.arch))
+    return `sandbox-runtime cannot keep programs from Unix sockets on ${process.arch}, only on x64 and arm64`;
   const said = tryOut([
     find('bwrap') ?? 'bwrap',
     '--unshare-all',
