@@ -27,6 +27,7 @@ const LONG = [
   ...SIMULATION,
   ...CLONES,
   'test/{queue,orchestrator,workspaces}/faults/random.test.ts',
+  'test/orchestrator/faults/hostile.test.ts',
   'test/queue/contract/merge/random.test.ts',
   'test/workspaces/faults/{crowd,kill-steps,kill-operations}.test.ts',
   'test/**/{landing,pull-request}-steps.test.ts',

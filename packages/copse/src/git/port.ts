@@ -119,6 +119,8 @@ export interface Git {
 
   /** Moves a ref from the expected tip (null: it must not exist) to another (null: it is deleted). */
   moveRef(ref: string, from: CommitId | null, to: CommitId | null, reason: string): Promise<RefMove>;
+  /** Deletes a ref of Copse's own that is not needed any more. One that is locked or has moved stays. */
+  dropRef(ref: string, tip: CommitId): Promise<void>;
   /** Makes a locked worktree on an existing branch. Only one process does so at a time. */
   register(worktree: NewWorktree): Promise<Registered>;
   /** The same at a commit, with a detached HEAD. */

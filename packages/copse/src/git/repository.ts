@@ -78,6 +78,9 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
       if (own?.kind === 'moved' || own?.because === 'changed') return own;
       return moveRef(dir, { ref, from, to, reason, isPatient: true });
     },
+    async dropRef(ref, tip) {
+      await refsOf(dir).move(ref, tip, null);
+    },
     register: (worktree) => withLock(() => registerWorktree(dir, worktree)),
     registerDetached: (worktree, commit) => withLock(() => registerDetached(dir, worktree, commit)),
     checkOut: (place, sparse) => checkOut(dir, place, sparse),

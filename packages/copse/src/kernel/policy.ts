@@ -36,6 +36,8 @@ export const defaultPolicy = {
     minFreeDiskBytes: 2 * GIGABYTE,
     /** A runner that has not recorded its process by then counts as not started. */
     runnerStartMs: 15 * SECOND,
+    /** How long a pass waits for landings, so that new work builds on them, before it starts tasks. */
+    landFirstMs: 2 * SECOND,
     /** How many ready tasks are considered at once. */
     consideredAtOnce: 200,
     /** How long until a refused removal of a finished task's worktree is retried. */

@@ -7,7 +7,17 @@
  * worktree Copse removes nothing; git is ended, and the error names the entry.
  */
 
-import { type Dirent, type Stats, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  type Dirent,
+  type Stats,
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -18,7 +28,7 @@ const READ_BY_EVERY_GIT = ['packed-refs', 'info/exclude', 'objects/info/alternat
 export function removeKnownPipes(commonDir: string): void {
   for (const name of READ_BY_EVERY_GIT) {
     const file = path.join(commonDir, name);
-    if (isSpecial(statSync(file, { throwIfNoEntry: false }))) rmSync(file, { force: true });
+    if (isSpecial(statSync(file, { throwIfNoEntry: false }))) removeSpecial(file);
   }
 }
 
@@ -29,10 +39,27 @@ export function removeKnownPipes(commonDir: string): void {
 export function removePipes(commonDir: string): boolean {
   let hasRemoved = false;
   for (const file of specialFilesIn(commonDir, MOST_ENTRIES, path.join(commonDir, 'copse'))) {
-    rmSync(file, { force: true });
+    removeSpecial(file);
     hasRemoved = true;
   }
   return hasRemoved;
+}
+
+/** A program that waits for a pipe waits for ever once the name is gone, so it first gets what it waits for, and reads nothing. */
+function removeSpecial(file: string): void {
+  const otherEnd = openPipe(file);
+  rmSync(file, { force: true });
+  if (otherEnd !== undefined) closeSync(otherEnd);
+}
+
+function openPipe(file: string): number | undefined {
+  const { O_RDWR, O_NONBLOCK, O_NOCTTY } = constants;
+  try {
+    return statSync(file).isFIFO() ? openSync(file, O_RDWR | O_NONBLOCK | O_NOCTTY) : undefined;
+  } catch {
+    // It is gone, or this process may not open it.
+    return undefined;
+  }
 }
 
 const MOST_ENTRIES = defaultPolicy.pipes.entries;
