@@ -27,12 +27,13 @@ const LONG = [
   ...SIMULATION,
   ...CLONES,
   'test/{queue,orchestrator,workspaces}/faults/random.test.ts',
+  'test/orchestrator/faults/hostile.test.ts',
   'test/queue/contract/merge/random.test.ts',
   'test/workspaces/faults/{crowd,kill-steps,kill-operations}.test.ts',
   'test/**/{landing,pull-request}-steps.test.ts',
   'test/board/faults/processes.test.ts',
   'test/**/rescue-restore.test.ts',
-  'test/git/faults/{vectors,pipes}.test.ts',
+  'test/git/faults/{vectors,pipes,stores}.test.ts',
   'test/workspaces/contract/pool.test.ts',
 ];
 

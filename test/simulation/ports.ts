@@ -196,6 +196,10 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
         if (ref.startsWith('refs/heads/')) changed(process, `moved ${ref}`);
         return { kind: 'moved' };
       }),
+    dropRef: (ref, tip) =>
+      call(`drop ${ref} at ${short(tip)}`, () => {
+        node.move(ref, tip, null, process);
+      }),
     register: ({ path, name, branch }) =>
       call(`register ${path}`, () => {
         const takenBy = node.holderOf(branch);
@@ -224,6 +228,12 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     deleteRemoteBranch: unused,
     worktrees: () => [...node.registrations.values()].map(({ name, path }) => ({ name, path })),
     gitDirOf: (path) => (node.registrations.has(path) ? gitDirOf(node, path) : undefined),
+    stores: {
+      list: () => [],
+      bring: () => Promise.resolve(),
+      close: () => Promise.resolve([]),
+      drop: () => Promise.resolve(),
+    },
   };
 }
 

@@ -2,10 +2,15 @@
 /** The entry of the command line: the engines guard, before anything imports `node:sqlite`. */
 
 import packageJson from '../package.json' with { type: 'json' };
+import { useCompileCache } from './kernel/system/compile-cache.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isSupported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26;
 const argv = process.argv.slice(2);
+
+const MMAP_THRESHOLD = 'MALLOC_MMAP_THRESHOLD_';
+/** Not a round number, so that a value of the person's own is told apart. */
+const OWN_BYTES = '65537';
 
 if (!isSupported) {
   process.stderr.write(
@@ -16,8 +21,23 @@ if (!isSupported) {
   // To make a stream of a pipe takes Node longer than all the rest of this.
   process.getBuiltinModule('node:fs').writeSync(1, `${packageJson.version}\n`);
 } else {
-  // Older versions, which are told so above, have no such function.
-  process.getBuiltinModule('node:module').enableCompileCache();
+  if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
+  useCompileCache();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
+}
+
+/**
+ * An orchestrator runs for days: its process is replaced by one that gives young objects 12 MB instead of 48, and whose large
+ * buffers go back to the system when they are freed. Glibc reads the variable only at the start, and no child inherits it.
+ */
+function becomeSmall(): void {
+  const { execArgv, execPath, env } = process;
+  const flags = `${execArgv.join(' ')} ${env['NODE_OPTIONS'] ?? ''}`;
+  const isSmall = flags.includes('semi-space-size');
+  if (isSmall && env[MMAP_THRESHOLD] === OWN_BYTES) delete env[MMAP_THRESHOLD];
+  // Windows has no such call.
+  if (isSmall || process.platform === 'win32' || process.execve === undefined) return;
+  const argv = [execPath, ...execArgv, '--max-semi-space-size=4', ...process.argv.slice(1)];
+  process.execve(execPath, argv, { [MMAP_THRESHOLD]: OWN_BYTES, ...env });
 }

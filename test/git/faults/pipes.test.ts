@@ -4,11 +4,16 @@
  */
 
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { tryGit } from '../../../packages/copse/src/git/process.ts';
+import { isOpeningPipe } from '../../../packages/copse/src/git/run/pipes.ts';
 import { isLong } from '../../support/long.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { answer, copse, git, newArea, newTasks, plainEnv } from '../../support/cli.ts';
@@ -50,6 +55,8 @@ const inWorktree = (file: string) => () => path.join(worktreeOf(hostile), file);
 const shared = (file: string) => () => path.join(folder, '.git', file);
 const branch = (prefix: string) => () =>
   path.join(folder, '.git', prefix, git(worktreeOf(hostile), 'branch', '--show-current'));
+
+const PATIENCE_MS = 150_000;
 
 /** Where an agent can put one, and whether the task of the agent can still be worked with. */
 const places: Readonly<Record<string, () => string>> = {
@@ -115,7 +122,61 @@ describe('a named pipe in the place of', () => {
   );
 });
 
-const PATIENCE_MS = 150_000;
+describe.runIf(process.platform === 'linux')('a program that waits for a named pipe already', () => {
+  const top = path.join(area, 'waited for');
+  const dir = () => openTrustedDir(findRepository(top) ?? expect.fail('no repository'));
+
+  beforeAll(() => {
+    mkdirSync(top);
+    git(top, 'init', '--quiet', '--initial-branch=main');
+    git(top, 'commit', '--quiet', '--allow-empty', '--message=first');
+  });
+
+  const isWaiting = async (pid: number | undefined) => {
+    await until(() => isOpeningPipe(pid ?? 0));
+  };
+
+  // promise: pipes-block-no-command
+  it.each(['packed-refs', 'refs/heads/waits'])('goes on when Copse removes %s', async (name) => {
+    const pipe = path.join(top, '.git', name);
+    execFileSync('mkfifo', [pipe]);
+    const plain = spawn('git', ['for-each-ref'], { cwd: top, env: plainEnv, stdio: 'ignore' });
+    const ended = new Promise((resolve) => plain.once('exit', resolve));
+    try {
+      await isWaiting(plain.pid);
+      await tryGit(dir(), ['for-each-ref']);
+      expect(existsSync(pipe)).toBe(false);
+      await until(() => plain.exitCode !== null);
+    } finally {
+      plain.kill('SIGKILL');
+      await ended;
+    }
+  });
+
+  it('is started again when it is git of Copse and another process removed the pipe', async () => {
+    const pipe = path.join(top, '.git', 'refs', 'heads', 'waits');
+    execFileSync('mkfifo', [pipe]);
+    const listed = git(top, 'rev-parse', 'main');
+    const asked = tryGit(dir(), [
+      'for-each-ref',
+      '--format=%(objectname)',
+      'refs/heads/main',
+      'refs/heads/waits',
+    ]);
+    await isWaiting(process.pid);
+    rmSync(pipe);
+    expect((await asked).stdout.toString().trim()).toBe(listed);
+  });
+});
+
+/** At most as long as the time limit of one command. */
+async function until(what: () => boolean): Promise<void> {
+  const late = performance.now() + PATIENCE_MS;
+  while (!what()) {
+    if (performance.now() > late) throw new Error('It has not come about in time');
+    await sleep(20);
+  }
+}
 
 async function run(commands: readonly (readonly string[])[]): Promise<readonly CommandEnd[]> {
   const env = { ...plainEnv, ...worker.env, COPSE_BACKGROUND: '0' };

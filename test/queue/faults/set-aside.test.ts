@@ -62,10 +62,19 @@ const refused: Readonly<Record<string, readonly [readonly RawEntry[], RegExp]>> 
   'an unknown mode': [[{ ...file('odd'), mode: '150644' }], /mode 150644/],
   'a padded mode': [[{ ...file('padded'), mode: '0100644' }], /mode 0100644/],
   'the same name twice': [[file('twice'), file('twice')], /duplicateEntries/],
+  'the folder of the board': [
+    [{ mode: '40000', name: '.copse', below: [file('board.db')] }],
+    /\.copse is the folder of Copse's board/,
+  ],
+  'a link in its place': [[{ ...file('.COPSE'), mode: '120000' }], /\.COPSE is the folder of Copse's board/],
+  'the folder of the worktrees': [
+    [{ mode: '40000', name: '.worktrees', below: [file('x')] }],
+    /\.worktrees is the folder of the worktrees of tasks/,
+  ],
   'a missing object': [[{ ...file('lost'), id: 'ab'.repeat(20) }], /lost has no content/],
 };
 
-// promise: failed-landing-stops-no-other
+// promise: failed-landing-stops-no-other, own-folders-never-land
 test('names, modes and objects that some git refuses go back to their owners, and everything else lands', async () => {
   await using scene = new QueueScene(area, 'refused', {
     landing: { checks: {} },

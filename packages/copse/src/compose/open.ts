@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { excludeFromGit } from '../git/directory/exclude.ts';
+import type { TrustedDir } from '../git/process.ts';
 import type { PowerFileContent } from '../git/accepted/files.ts';
 import { acceptedFiles } from '../git/accepted/record.ts';
 import { type Repository, findRepository } from '../git/directory/locate.ts';
@@ -107,6 +108,15 @@ export async function openWorkspaceContext(
   surroundings: Surroundings,
   known: KnownSettings = {},
 ): Promise<WorkspaceContext> {
+  const { context } = await openWorkspaces(surroundings, known);
+  return context;
+}
+
+/** With the git directory that it uses: one more would have caches and long-lived gits of its own. */
+export async function openWorkspaces(
+  surroundings: Surroundings,
+  known: KnownSettings = {},
+): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir }> {
   const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
   const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
@@ -145,7 +155,7 @@ export async function openWorkspaceContext(
       await trash.put({ path: entry ?? path.join(home, '.copse', 'nowhere'), gitDir, record });
     },
   });
-  return {
+  const workspaces: WorkspaceContext = {
     ...context,
     git,
     rescues: adapters.openRescues(dir),
@@ -176,6 +186,7 @@ export async function openWorkspaceContext(
     target,
     method,
   };
+  return { context: workspaces, dir };
 }
 
 /** Opens the same, and the report file of the agent. */
@@ -238,7 +249,7 @@ export async function configOf(repository: Repository): Promise<Config> {
     );
   const text = found.kind === 'absent' ? '' : found.text;
   if (lastRead?.text === text) return lastRead.config;
-  const config = await loadConfig(text);
+  const config = await loadConfig(text, found.kind === 'text' ? found.value : undefined);
   lastRead = { text, config };
   return config;
 }

@@ -100,9 +100,14 @@ export async function tryGit(
     return await run(dir, argv, options);
   } catch (error) {
     const hasWaited = error instanceof GitFailed && error.ended === 'waited_for_pipe';
-    if (!hasWaited || !removePipes(dir.commonDir)) throw error;
+    if (!hasWaited || !isPipeGone(dir, options)) throw error;
     return run(dir, argv, options);
   }
+}
+
+/** False when the pipe is in the worktree. Another process of Copse may have removed one that is in the git directory. */
+function isPipeGone(dir: TrustedDir, { workTree }: GitOptions): boolean {
+  return removePipes(dir.commonDir) || workTree === undefined || findPipe(workTree) === undefined;
 }
 
 function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Promise<GitResult> {

@@ -154,17 +154,21 @@ export class Orchestrator {
     return begun;
   }
 
-  /** Waits for landings without checks, so that new work builds on them; checks go on in the background. */
+  /** Waits for landings, so that new work builds on them; checks and slow landings go on in the background. */
   async #land(landings: readonly Landing[]): Promise<void> {
+    const { clock, merging, policy } = this.#context;
+    const waited = new AbortController();
+    const patience = clock.sleep(policy.orchestration.landFirstMs, waited.signal);
     // A target whose move was interrupted is led even if nothing waits: its checkout is locked until then.
-    const unsettled = this.#context.merging.unsettledTargets();
+    const unsettled = merging.unsettledTargets();
     for (const target of new Set([...landings.map((landing) => landing.target), ...unsettled])) {
       if (this.#leading.has(target)) continue;
       const { promise: busy, resolve } = Promise.withResolvers<void>();
       const led = this.#lead(target, resolve).finally(() => this.#leading.delete(target));
       this.#leading.set(target, led);
-      await Promise.race([led, busy]);
+      await Promise.race([led, busy, patience]);
     }
+    waited.abort();
   }
 
   async #lead(target: BranchName, onBusy: () => void): Promise<void> {

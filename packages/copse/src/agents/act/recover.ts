@@ -1,7 +1,7 @@
 /**
  * After a crash, seen by the runner whose agent failed or by an orchestrator that finds a runner gone:
  *
- *   end the remaining processes → rescue → one transaction: ledger, task, session, attempt
+ *   end the remaining processes → bring the objects of a sandbox → rescue → one transaction: ledger, task, session, attempt
  *
  * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. `decideCrash` in
  * tasks/rules/outcomes.ts decides when the task is retried (the backoff).
@@ -28,6 +28,8 @@ import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { StoreId } from '../../git/port.ts';
+import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
@@ -114,19 +116,26 @@ export async function endLeftBehind(
   context: RunContext,
   attempt: AttemptId,
 ): Promise<readonly NamedProcess[]> {
-  const { occupancy, runners, policy } = context;
+  const { board, occupancy, runners, policy } = context;
   const left = await runners.processesOf(attempt);
   const { remaining } =
     left.length === 0
       ? { remaining: [] }
       : await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
-  if (remaining.length === 0) await runners.forget(attempt);
-  return remaining;
+  if (remaining.length > 0) return remaining;
+  const task = (await board.get('attempt', attempt))?.task;
+  // What cannot be brought is reported when the task is looked at.
+  if (task !== undefined)
+    await context.git.stores.close({ task, attempt }).catch((error: unknown) => {
+      if (!isBeyondLimits(error)) throw error;
+    });
+  await runners.forget(attempt);
+  return [];
 }
 
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
-  const rescue = await rescueIfReadable(context, id);
+  const rescue = await rescueIfReadable(context, { task: id, attempt });
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
@@ -168,10 +177,11 @@ interface Rescued {
 /** Work that cannot be read is not tried again: the next attempt would change it. */
 async function rescueIfReadable(
   context: RunContext,
-  task: TaskId,
+  of: StoreId,
 ): Promise<Rescued | (Rescued & { readonly unreadable: string })> {
   try {
-    return await rescueWork(context, task);
+    await closeStore(context, of);
+    return await rescueWork(context, of.task);
   } catch (error) {
     if (!isBeyondLimits(error)) throw error;
     return { ref: null, uncommitted: null, unreadable: error.message };

@@ -5,7 +5,8 @@
  *   preparing     end earlier attempts, prepare the workspace, rescue, write the context   → working
  *                   it cannot succeed before a person changes something                    → ended (stuck)
  *   working       one turn of the agent, then end the processes that it left behind, and wait for those that the runner
- *                 started for it: an end is recorded only when the runner has none in the worktree
+ *                 started for it: an end is recorded only when the runner has none in the worktree; then bring the
+ *                 objects that the agent wrote
  *                   it stopped or reported finished                                        → at the gate
  *                   its context is nearly full                                             → handing over
  *                   stuck, rate limited or over budget                                     → ended
@@ -41,6 +42,7 @@ import { answerCommands } from './answer-commands.ts';
 import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
+import { keepBringing } from './bring-objects.ts';
 import { GateAsks, askGate, handBack, mergeFor } from './handback.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
@@ -59,6 +61,7 @@ import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
+import { closeStore } from '../act/close-store.ts';
 import { type Crash, recordCrash } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
 import { terminalName } from '../../workspaces/rules/naming.ts';
@@ -148,7 +151,12 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
       const of = { task, prepared, worktree, environment, reported, warnings: [] };
-      return takeTurns({ context, orders, lost: lease.lost, ...of });
+      try {
+        return await takeTurns({ context, orders, lost: lease.lost, ...of });
+      } finally {
+        // Accept commands run in the sandbox too.
+        await closeStore(context, orders).catch((error: unknown) => context.log(String(error)));
+      }
     }
     default:
       throw new Error(`A workspace cannot be ${String(place satisfies never)}`);
@@ -220,6 +228,7 @@ async function takeTurn(
   const over = new AbortController();
   const asks = new GateAsks(attempt);
   const commands = answerCommands(attempt);
+  const bringing = keepBringing(attempt);
   try {
     const turn = await startTurn(attempt, next, { recorder, over: over.signal, asks });
     const { time } = agent.limits;
@@ -234,11 +243,14 @@ async function takeTurn(
     await recorder.settled();
     await asks.settled();
     await commands.end();
+    await bringing.stop();
+    await closeStore(context, orders);
     if (worktree !== null) await settleWorktree(context, prepared.workspace);
     await watchMainCheckout(context, orders, 'end');
     return ended;
   } finally {
     await commands.end();
+    await bringing.stop();
   }
 }
 

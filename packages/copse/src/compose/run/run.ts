@@ -1,7 +1,6 @@
 /** Opens everything that running agents and landing their work needs. */
 
 import { openMerging } from '../../queue/merge/open.ts';
-import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
@@ -12,7 +11,7 @@ import {
   type Surroundings,
   attemptSettings,
   configOf,
-  openWorkspaceContext,
+  openWorkspaces,
   requireRepository,
 } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
@@ -55,11 +54,10 @@ export interface OpenRun {
 
 export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const workspaces = await openWorkspaceContext(surroundings);
+  const { context: workspaces, dir } = await openWorkspaces(surroundings);
   const { home, node } = workspaces;
   const settings = await settingsFor(repository, surroundings, options);
   const { agents, unusable, landing, finish, board } = settings;
-  const dir = openTrustedDir(repository);
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const resolving = resolvingOf(dir, landing, policy);
   const merging = openMerging(dir, {

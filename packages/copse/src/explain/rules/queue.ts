@@ -215,7 +215,7 @@ export function revertsText({ task, target }: Submitted, files: readonly string[
 
 export function unfitText({ task }: Pick<Submitted, 'task'>, problems: readonly string[]): string {
   return [
-    `The branch of ${task} adds files that git cannot check out on Linux, macOS and Windows alike:`,
+    `The branch of ${task} adds files that not every checkout can hold:`,
     listed(problems),
     'Rename or remove them, in every commit of the branch, and finish again.',
   ].join('\n');

@@ -7,7 +7,17 @@
  * worktree Copse removes nothing; git is ended, and the error names the entry.
  */
 
-import { type Dirent, type Stats, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  type Dirent,
+  type Stats,
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -18,18 +28,38 @@ const READ_BY_EVERY_GIT = ['packed-refs', 'info/exclude', 'objects/info/alternat
 export function removeKnownPipes(commonDir: string): void {
   for (const name of READ_BY_EVERY_GIT) {
     const file = path.join(commonDir, name);
-    if (isSpecial(statSync(file, { throwIfNoEntry: false }))) rmSync(file, { force: true });
+    if (isSpecial(statSync(file, { throwIfNoEntry: false }))) removeSpecial(file);
   }
 }
 
-/** Looks at everything in the repository's git directory. True when it removed something. */
+/**
+ * Looks at everything in the repository's git directory. True when it removed something. No git reads the stores of agents in
+ * `copse`, and a folder there may become a link to the repository's objects at any moment.
+ */
 export function removePipes(commonDir: string): boolean {
   let hasRemoved = false;
-  for (const file of specialFilesIn(commonDir, MOST_ENTRIES)) {
-    rmSync(file, { force: true });
+  for (const file of specialFilesIn(commonDir, MOST_ENTRIES, path.join(commonDir, 'copse'))) {
+    removeSpecial(file);
     hasRemoved = true;
   }
   return hasRemoved;
+}
+
+/** A program that waits for a pipe waits for ever once the name is gone, so it first gets what it waits for, and reads nothing. */
+function removeSpecial(file: string): void {
+  const otherEnd = openPipe(file);
+  rmSync(file, { force: true });
+  if (otherEnd !== undefined) closeSync(otherEnd);
+}
+
+function openPipe(file: string): number | undefined {
+  const { O_RDWR, O_NONBLOCK, O_NOCTTY } = constants;
+  try {
+    return statSync(file).isFIFO() ? openSync(file, O_RDWR | O_NONBLOCK | O_NOCTTY) : undefined;
+  } catch {
+    // It is gone, or this process may not open it.
+    return undefined;
+  }
 }
 
 const MOST_ENTRIES = defaultPolicy.pipes.entries;
@@ -50,13 +80,14 @@ const READ_IN_WORKTREES: ReadonlySet<string> = new Set([
   '.gitmodules',
 ]);
 
-function* specialFilesIn(folder: string, most: number): Generator<string> {
+function* specialFilesIn(folder: string, most: number, except?: string): Generator<string> {
   const folders = [folder];
   let left = most;
   for (let at = folders.pop(); at !== undefined && left > 0; at = folders.pop()) {
     for (const entry of entriesOf(at)) {
       left -= 1;
       const place = path.join(at, entry.name);
+      if (place === except) continue;
       if (entry.isDirectory()) folders.push(place);
       else if (!entry.isFile() && (!entry.isSymbolicLink() || leadsToSpecial(place))) yield place;
     }

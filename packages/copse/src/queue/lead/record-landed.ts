@@ -131,10 +131,10 @@ async function tryToLearn(
   }
 }
 
-/** The target contains it now, or it is built again. */
+/** The target contains it now, or it is built again. No landing waits for this: the next one replaces a ref that stays. */
 export async function forgetCandidate({ git }: RunContext, target: BranchName): Promise<void> {
   const kept = await git.tip(candidateRef(target));
-  if (kept !== undefined) await git.moveRef(candidateRef(target), kept, null, 'copse: landed');
+  if (kept !== undefined) await git.dropRef(candidateRef(target), kept);
 }
 
 /** One for each target; a killed leader leaves it to the next one. */

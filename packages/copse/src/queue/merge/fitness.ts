@@ -5,7 +5,7 @@
 
 import { type Objects, type TreeChange, TreeView, diffTrees } from '../../git/objects.ts';
 import { utf8 } from '../../git/output.ts';
-import { foldedName, unfitName, unfitPath } from '../rules/portable-names.ts';
+import { foldedName, unfitName, unfitPath, unfitTopName } from '../rules/portable-names.ts';
 
 export interface Landed {
   /** The trees of the target before and after. */
@@ -46,7 +46,7 @@ async function problemsOf(path: string, target: TreeView): Promise<readonly stri
   if (whole !== null && (await target.find(path)) === undefined) found.push(`${text} ${whole}`);
   const parts = path.split('/');
   for (const [at, part] of parts.entries()) {
-    const why = unfitName(utf8(part), part.length);
+    const why = unfitName(utf8(part), part.length) ?? (at === 0 ? unfitTopName(utf8(part)) : null);
     if (why === null || (await target.find(parts.slice(0, at + 1).join('/'))) !== undefined) continue;
     found.push(`${utf8(parts.slice(0, at + 1).join('/'))} ${why}`);
   }

@@ -31,6 +31,16 @@ export function unfitName(name: string, bytes: number): string | null {
   return null;
 }
 
+/** Copse's own folders in a checkout. Git overwrites ignored files, so a branch with these names would replace the board. */
+export function unfitTopName(name: string): string | null {
+  return OWN_FOLDERS.get(foldedName(name.replaceAll(IGNORED_BY_HFS, ''))) ?? null;
+}
+
+const OWN_FOLDERS: ReadonlyMap<string, string> = new Map([
+  ['.copse', "is the folder of Copse's board"],
+  ['.worktrees', 'is the folder of the worktrees of tasks'],
+]);
+
 function isGitFolder(name: string): boolean {
   // HFS+ ignores these characters.
   const plain = name.replaceAll(IGNORED_BY_HFS, '').toLowerCase();

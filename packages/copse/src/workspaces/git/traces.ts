@@ -2,7 +2,9 @@
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { type BranchName, type CommitId, type TaskId, brand, parseTaskId } from '../../kernel/ids.ts';
+import { subjectOf } from '../../git/objects.ts';
 import { type TrustedDir, git } from '../../git/process.ts';
+import { listCommits } from '../../git/refs/list-commits.ts';
 import { registrations } from '../../git/worktrees/registrations.ts';
 import type { TaskTraces } from '../rules/rebuild.ts';
 
@@ -24,7 +26,7 @@ export async function findTraces(
     if (task !== undefined) of(task).worktree = path;
   }
   const merged = target === undefined ? new Set<string>() : await branchesIn(dir, target);
-  for (const [ref = '', commit = '', subject = ''] of await refs(dir)) {
+  for (const { ref, commit, message } of await listCommits(dir, [HEADS, 'refs/copse/'])) {
     const kept = /^refs\/copse\/(?:keep|rescue)\/([^/]+)\//.exec(ref)?.[1];
     const keptFor = kept === undefined ? undefined : parseTaskId(kept);
     if (keptFor !== undefined) of(keptFor).kept += 1;
@@ -32,8 +34,8 @@ export async function findTraces(
     const task = taskIn(ref.slice(HEADS.length));
     if (task === undefined) continue;
     const one = of(task);
-    one.branch = { name: brand(ref.slice(HEADS.length)), tip: brand(commit), isMerged: merged.has(ref) };
-    if (!one.branch.isMerged) one.subject = subject;
+    one.branch = { name: brand(ref.slice(HEADS.length)), tip: commit, isMerged: merged.has(ref) };
+    if (!one.branch.isMerged) one.subject = subjectOf(message);
   }
   if (target !== undefined) {
     for (const { commit, task, subject } of await landed(dir, target)) {
@@ -61,15 +63,6 @@ function taskIn(branch: string): TaskId | undefined {
     if (task !== undefined) return task;
   }
   return undefined;
-}
-
-async function refs(dir: TrustedDir): Promise<readonly (readonly string[])[]> {
-  const format = '--format=%(refname)%00%(objectname)%00%(contents:subject)';
-  const output = await git(dir, ['for-each-ref', format, 'refs/heads/', 'refs/copse/']);
-  return output
-    .toString()
-    .split('\n')
-    .map((line) => line.split('\0'));
 }
 
 async function branchesIn(dir: TrustedDir, target: BranchName): Promise<ReadonlySet<string>> {

@@ -41,11 +41,9 @@ export async function unreferencedTips(
 ): Promise<readonly string[]> {
   if (commits.length === 0) return [];
   const input = [...commits, ...(head === undefined ? [] : [`^${head}`])].join('\n');
-  const lines = (
-    await git(dir, ['rev-list', '--parents', '--stdin', '--not', `--exclude=${RESCUE_REFS}/*`, '--all'], {
-      input: `${input}\n`,
-    })
-  )
+  // A ref whose object is gone reaches nothing, and another agent can make one.
+  const refs = ['--not', '--ignore-missing', `--exclude=${RESCUE_REFS}/*`, '--all'];
+  const lines = (await git(dir, ['rev-list', '--parents', '--stdin', ...refs], { input: `${input}\n` }))
     .toString()
     .split('\n')
     .filter((line) => line !== '')
