@@ -33,7 +33,7 @@ const LONG = [
   'test/**/{landing,pull-request}-steps.test.ts',
   'test/board/faults/processes.test.ts',
   'test/**/rescue-restore.test.ts',
-  'test/git/faults/{vectors,pipes}.test.ts',
+  'test/git/faults/{vectors,pipes,stores}.test.ts',
   'test/workspaces/contract/pool.test.ts',
 ];
 

@@ -81,7 +81,9 @@ export const PROGRAMS = [
     groups: {
       core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
       look: /\/commands\/(.+\/)?(why|queue|worktrees|agents)\.ts$/,
+      write: /\/board\/whole\.ts$/,
       yaml: /\/config\/(.+\/)?read\.ts$/,
+      git: /\/git\/repository\.ts$/,
       worktrees: /\/compose\/workspace-adapters\.ts$/,
       config: /\/config\/parse\.ts$/,
       run: /\/compose\/(.+\/)?run\.ts$/,

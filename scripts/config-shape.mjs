@@ -3,8 +3,10 @@
 // Whatever is not known here becomes `unknown`, and a file that comes across it is read by the schema itself.
 
 import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 const EMPTY = 'const shape: Shape | null = null;';
+const NO_DEFAULTS = 'const defaults: string | null = null;';
 
 /** A bundler plugin: puts the shape where the sources have none. */
 export function configShape() {
@@ -12,13 +14,27 @@ export function configShape() {
     name: 'config-shape',
     async transform(code, id) {
       if (!/[\\/]config[\\/]shape[\\/]shape\.ts$/.test(id)) return undefined;
-      if (!code.includes(EMPTY)) throw new Error(`${id} has no line to replace: ${EMPTY}`);
+      for (const line of [EMPTY, NO_DEFAULTS])
+        if (!code.includes(line)) throw new Error(`${id} has no line to replace: ${line}`);
       const { configSchema } = await import(join(dirname(id), '..', 'schema.ts'));
       const { rules } = await import(join(dirname(id), 'rules.ts'));
       const text = JSON.stringify(JSON.stringify(shapeOf(configSchema, rules)));
-      return { code: code.replace(EMPTY, () => `const shape = JSON.parse(${text});`), map: null };
+      const defaults = JSON.stringify(defaultsOf(configSchema));
+      const filled = code
+        .replace(EMPTY, () => `const shape = JSON.parse(${text});`)
+        .replace(NO_DEFAULTS, () => `const defaults = ${defaults};`);
+      return { code: filled, map: null };
     },
   };
+}
+
+/** The settings of an empty file, which JSON must be able to hold. */
+function defaultsOf(schema) {
+  const settings = schema.parse({});
+  const text = JSON.stringify(settings);
+  if (!isDeepStrictEqual(JSON.parse(text), settings))
+    throw new Error('The default settings are not plain JSON');
+  return text;
 }
 
 /** `rules` are the functions that a shape may name. */

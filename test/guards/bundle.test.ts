@@ -29,6 +29,13 @@ test.each([
   expect(new Set([...core, ...own]).size).toBeLessThanOrEqual(most);
 });
 
+test('commands that only read load no Kysely and no YAML', () => {
+  const files = new Set<string>();
+  for (const name of ['main', 'why', 'queue', 'agents']) filesOf(requireFile(name), files);
+  const code = Array.from(files, (file) => readFileSync(path.join(dist, file), 'utf8')).join('');
+  expect(code.match(/^\/\/ node_modules\/(kysely|yaml)\/.*$/gm)).toBeNull();
+});
+
 test.each(built.filter((name) => name.endsWith('.js')))(
   '%s imports none of Node’s own modules, and is ASCII',
   (file) => {

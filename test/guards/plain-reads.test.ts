@@ -27,7 +27,6 @@ const ALLOWED: Readonly<Record<string, { readonly reads: number; readonly becaus
   },
   'workspaces/git/rescue/restore-state.ts': { reads: 1, because: 'an index of its own in a scratch folder' },
   'workspaces/git/rescue/snapshot-files.ts': { reads: 1, because: "HEAD of Copse's own git directory" },
-  'processes/occupancy.ts': { reads: 1, because: '/proc' },
   'processes/launcher.ts': {
     reads: 1,
     because: 'a program that Copse writes, about a file that Copse wrote',

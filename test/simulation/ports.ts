@@ -228,6 +228,12 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     deleteRemoteBranch: unused,
     worktrees: () => [...node.registrations.values()].map(({ name, path }) => ({ name, path })),
     gitDirOf: (path) => (node.registrations.has(path) ? gitDirOf(node, path) : undefined),
+    stores: {
+      list: () => [],
+      bring: () => Promise.resolve(),
+      close: () => Promise.resolve([]),
+      drop: () => Promise.resolve(),
+    },
   };
 }
 

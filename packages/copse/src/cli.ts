@@ -2,6 +2,7 @@
 /** The entry of the command line: the engines guard, before anything imports `node:sqlite`. */
 
 import packageJson from '../package.json' with { type: 'json' };
+import { useCompileCache } from './kernel/system/compile-cache.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isSupported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26;
@@ -21,8 +22,7 @@ if (!isSupported) {
   process.getBuiltinModule('node:fs').writeSync(1, `${packageJson.version}\n`);
 } else {
   if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
-  // Older versions, which are told so above, have no such function.
-  process.getBuiltinModule('node:module').enableCompileCache();
+  useCompileCache();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
 }

@@ -1,8 +1,8 @@
 /** The entry of a runner: `runner.js <file with its orders>`. */
 
-import { enableCompileCache } from 'node:module';
+import { useCompileCache } from './kernel/system/compile-cache.ts';
 
 // Before anything large is loaded: runners start by the dozen.
-enableCompileCache();
+useCompileCache();
 const { main } = await import('./compose/runner.ts');
 process.exitCode = await main(process.argv[2] ?? '');

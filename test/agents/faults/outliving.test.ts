@@ -1,6 +1,6 @@
 /** Processes that try to outlive their attempt: without their environment, their session and their parents. */
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
@@ -12,24 +12,14 @@ import {
   ownGroup,
 } from '../../../packages/copse/src/processes/cgroup.ts';
 import { answer, copse, git, newArea, newRepository } from '../../support/cli.ts';
+import { Hiders, running } from '../../support/agents/hiders.ts';
+import { copseAsPlainUser, giveToPlainUser } from '../../support/agents/plain-user.ts';
+import { newDiskArea } from '../../support/agents/sandbox-matrix.ts';
 import { endAgents } from '../../support/agents/scripted-agents.ts';
+import { until } from '../../support/records/turns.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
-
-/** Those whose command line has the word. */
-function running(word: string): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
 
 const hasGroups = process.platform === 'linux' && ownGroup() !== undefined;
 const about = hasGroups ? '' : ' (skipped: this machine lets nobody make control groups here)';
@@ -66,11 +56,122 @@ describe.runIf(hasGroups)(`where control groups can be made${about}`, () => {
     }
   });
 
-  test('a group is made below the own one, and removed', () => {
+  test('a group is made below the own one, and removed', async () => {
     const group = openGroup(`test-${process.pid}`);
     expect(group).toContain(`copse-test-${process.pid}`);
     expect(groupMembers(group ?? '')).toEqual([]);
-    closeGroup(group ?? '');
+    await closeGroup(group ?? '');
     expect(readdirSync(ownGroup() ?? '/')).not.toContain(`copse-test-${process.pid}`);
   });
+});
+
+describe.runIf(process.platform === 'linux')('a user who can make no control groups', () => {
+  const agentOf = (line: string) => ({
+    agent: { command: `${line} && echo x > x && git add x && git commit -qm 'feat: x' && copse finish` },
+  });
+  const policy = { min_free_memory: '50MB', poll_interval: '300ms', first_backoff: '100ms' };
+
+  /** A repository of that user with one task. */
+  async function prepare(name: string, config: object) {
+    const folder = newRepository(area);
+    const home = path.join(area, `home of ${name}`);
+    mkdirSync(home);
+    writeFileSync(path.join(folder, 'copse.yml'), JSON.stringify({ policy, ...config }));
+    git(folder, 'add', '--all');
+    git(folder, 'commit', '--quiet', '--message=chore: agents');
+    git(folder, 'config', 'user.name', 'Agent');
+    git(folder, 'config', 'user.email', 'agent@example.invalid');
+    giveToPlainUser(area);
+    const at = { cwd: folder, home };
+    const added = await copseAsPlainUser(['add', 'Stay', '--json'], at);
+    const { id } = JSON.parse(added.stdout) as { readonly id: string };
+    return { at, why: async () => (await copseAsPlainUser(['why', id], at)).stdout };
+  }
+
+  /** What `why` says about the task when an orchestrator is done. */
+  async function run(name: string, config: object): Promise<string> {
+    const { at, why } = await prepare(name, config);
+    expect(await copseAsPlainUser(['orchestrate', '--until-idle'], at)).toMatchObject({ code: 0 });
+    return why();
+  }
+
+  /** A program with rights of its own, as root can install it, that sleeps as another user. */
+  function sleepAsAnother(seconds: string): string {
+    const file = path.join(newDiskArea(), 'as-another-user');
+    copyFileSync('/usr/bin/setpriv', file);
+    chmodSync(path.dirname(file), 0o755);
+    chmodSync(file, 0o4755);
+    const start = `'${file}' --reuid=1 --clear-groups sleep ${seconds}`;
+    return `(setsid env -i ${start} < /dev/null > /dev/null 2>&1 &) && sleep 0.2`;
+  }
+
+  // promise: no-process-left
+  test('is left no process by agents, accept commands, checks and teardown, however they hide', async () => {
+    const place = path.join(area, 'hidden');
+    mkdirSync(place);
+    const [agent, accept, check, teardown] = ['agent', 'accept', 'check', 'teardown'].map(
+      (caller) => new Hiders(place, caller),
+    ) as [Hiders, Hiders, Hiders, Hiders];
+    try {
+      const said = await run('hiders', {
+        agents: agentOf(agent.line),
+        finish: { accept: [accept.line] },
+        landing: { policy: 'auto', checks: { test: check.line } },
+        workspace: { teardown: [teardown.line] },
+      });
+      expect(said).toContain('Landed as');
+      const left = { agent: agent.left, accept: accept.left, check: check.left, teardown: teardown.left };
+      expect(left).toEqual({ agent: [], accept: [], check: [], teardown: [] });
+      const ran = readdirSync(place).filter((name) => name.endsWith('.ran'));
+      expect(ran).toEqual(['accept.ran', 'agent.ran', 'check.ran', 'teardown.ran']);
+    } finally {
+      for (const one of [agent, accept, check, teardown]) one.end();
+    }
+  });
+
+  // promise: no-process-left
+  test.runIf(process.getuid?.() === 0)(
+    'is told the processes of other users that an agent left and that Copse cannot end',
+    async () => {
+      const seconds = String(3_000_000 + process.pid);
+      const start = sleepAsAnother(seconds);
+      try {
+        const said = await run('others', {
+          agents: agentOf(start),
+          landing: { policy: 'review' },
+        });
+        const [pid] = running(seconds);
+        expect(said).toContain(`Warning: Still running, cannot be ended: sleep (pid ${pid} of user 1)`);
+      } finally {
+        for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+      }
+    },
+  );
+
+  // promise: no-process-left
+  test.runIf(process.getuid?.() === 0)(
+    'is told why a task whose runner was killed is not retried: a process cannot be ended',
+    async () => {
+      const seconds = String(3_500_000 + process.pid);
+      const [tried, killRunner] = [
+        path.join(area, 'tried'),
+        'kill -KILL $(cut -d " " -f 4 /proc/$PPID/stat)',
+      ];
+      const command = `test -f '${tried}' && exec copse finish --no-changes; : > '${tried}'; ${sleepAsAnother(seconds)}; ${killRunner}; sleep 600`;
+      const { at, why } = await prepare('killed', { agents: { agent: { command } } });
+      const orchestrator = copseAsPlainUser(['orchestrate', '--until-idle'], at);
+      try {
+        let said = '';
+        await until(async () => (said = await why()).includes('is not retried before'));
+        const [pid = 0] = running(seconds);
+        expect(said).toContain(`is not retried before these processes end: sleep (pid ${pid} of user 1).`);
+        process.kill(pid, 'SIGKILL');
+        expect(await orchestrator).toMatchObject({ code: 0 });
+        expect(await why()).toContain('DONE');
+      } finally {
+        for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+        await orchestrator;
+      }
+    },
+  );
 });

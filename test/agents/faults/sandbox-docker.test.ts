@@ -23,6 +23,7 @@ const request: DockerRequest = {
   read: ['/r'],
   write: ['/w/tree'],
   keep: ['/w/tree/.git'],
+  elsewhere: [],
   variables: ['COPSE_TOKEN', 'PATH', 'SSH_AUTH_SOCK'],
   hasTerminal: false,
 };
@@ -38,6 +39,19 @@ it('readable, writable and kept paths are mounts at the same path', () => {
     '--mount=type=tmpfs,target=/r/.copse',
     '--mount=type=bind,source=/w/tree,target=/w/tree',
     '--mount=type=bind,source=/w/tree/.git,target=/w/tree/.git,readonly',
+  ]);
+});
+
+// promise: sandbox-objects
+it('the objects that it sees are a store of its own, with those of the repository beside it, read-only', () => {
+  const elsewhere = [
+    { source: '/s/new', target: '/r/.git/objects', isWritable: true },
+    { source: '/r/.git/objects', target: '/s/repository', isWritable: false },
+  ];
+  const mounts = dockerArguments(program, { ...request, elsewhere }).filter((word) => word.includes('/s/'));
+  expect(mounts).toEqual([
+    '--mount=type=bind,source=/s/new,target=/r/.git/objects',
+    '--mount=type=bind,source=/r/.git/objects,target=/s/repository,readonly',
   ]);
 });
 

@@ -7,7 +7,8 @@ import { describe, expect, it } from 'vitest';
 
 import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import { answer, copse, git, newRepository, printed, startCopse } from '../../support/cli.ts';
+import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
+import { answer, copse, git, newRepository, startCopse } from '../../support/cli.ts';
 import {
   Around,
   matrix,
@@ -17,100 +18,11 @@ import {
   quoted,
   pathWithSandbox,
 } from '../../support/agents/sandbox-matrix.ts';
+import { running } from '../../support/agents/hiders.ts';
+import { Site } from '../../support/agents/sandbox-site.ts';
 import { until } from '../../support/records/turns.ts';
 
 const area = newDiskArea();
-
-interface TaskView {
-  readonly id: string;
-  readonly status: string;
-  readonly reason: string | null;
-}
-
-let sites = 0;
-
-/** A repository with one agent, whose program is a line for the shell. */
-class Site {
-  readonly folder = newRepository(area);
-  readonly place = path.join(area, `around ${(sites += 1)}`);
-  readonly home = path.join(this.place, 'home');
-
-  constructor() {
-    mkdirSync(this.home, { recursive: true });
-    // Agents do not get the variables of git.
-    git(this.folder, 'config', 'user.name', 'Agent');
-    git(this.folder, 'config', 'user.email', 'agent@example.invalid');
-    writeFileSync(path.join(this.folder, 'tracked.txt'), 'tracked\n');
-    writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
-    Around.furnishHome(this.home);
-    this.configure({});
-  }
-
-  configure(agent: object, more: object = {}): void {
-    const policy = {
-      first_backoff: '100ms',
-      max_retries: 3,
-      poll_interval: '500ms',
-      min_free_memory: '50MB',
-    };
-    const config = {
-      agents: { agent: { command: 'true', sandbox: 'runtime', ...agent } },
-      landing: { policy: 'review' },
-      policy,
-      ...more,
-    };
-    writeFileSync(path.join(this.folder, 'copse.yml'), JSON.stringify(config));
-    git(this.folder, 'add', '--all');
-    git(this.folder, 'commit', '--quiet', '--message=chore: agents');
-  }
-
-  get at() {
-    return { cwd: this.folder, env: { HOME: this.home, PATH: pathWithSandbox(area) } };
-  }
-
-  async add(title: string, ...more: readonly string[]): Promise<string> {
-    return (await answer<TaskView>(['add', title, ...more], this.at)).id;
-  }
-
-  async task(id: string): Promise<TaskView> {
-    return answer<TaskView>(['show', id], this.at);
-  }
-
-  worktree(id: string): string {
-    const line = git(this.folder, 'worktree', 'list', '--porcelain')
-      .split('\n')
-      .find((text) => text.startsWith('worktree ') && text.includes(id));
-    return line?.slice('worktree '.length) ?? '';
-  }
-
-  async orchestrate(): Promise<string> {
-    return printed(['orchestrate', '--until-idle'], this.at);
-  }
-
-  /** Everything in the repository that is not the task's. */
-  others(id: string): unknown {
-    const common = path.join(this.folder, '.git');
-    const refs = git(this.folder, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n');
-    return {
-      refs: refs.filter((line) => !line.includes(id) && !line.startsWith('refs/copse/')),
-      config: readFileSync(path.join(common, 'config'), 'utf8'),
-      packed: readFileSync(path.join(common, 'packed-refs'), 'utf8'),
-      hooks: readdirSync(path.join(common, 'hooks')),
-      packs: readdirSync(path.join(common, 'objects', 'pack')),
-      main: git(this.folder, 'status', '--porcelain'),
-      home: readdirSync(this.home),
-      keys: readdirSync(path.join(this.home, '.ssh')),
-      copse: ['intruder', 'attempts/intruder'].filter((name) =>
-        existsSync(path.join(this.folder, '.copse', name)),
-      ),
-    };
-  }
-
-  attempts(): readonly string[] {
-    const folder = path.join(this.folder, '.copse', 'attempts');
-    return existsSync(folder) ? readdirSync(folder) : [];
-  }
-}
 
 /** With its reason in the report where it is skipped. */
 const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
@@ -118,7 +30,7 @@ const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
   // promise: sandbox-files, sandbox-network, sandbox-hidden
   it('can do its work and report, and cannot change anything else', { timeout: 180_000 }, async () => {
-    const site = new Site();
+    const site = new Site(area);
     const around = await Around.open(site.place, site.folder);
     try {
       const report =
@@ -143,6 +55,8 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
       expect(site.attempts()).toEqual([]);
       expect(existsSync(path.join(site.folder, '.git', 'refs', 'heads', id, '.copse-sandbox'))).toBe(false);
 
+      expect(around.left('attempt')).toEqual([]);
+
       // Each line can succeed: what kept it from that was the sandbox.
       await around.tryOutside(worktree, id, site.home);
       expect(around.tried(worktree)).toEqual({
@@ -155,7 +69,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
   });
 
   it('can commit while another process packs the refs', { timeout: 120_000 }, async () => {
-    const site = new Site();
+    const site = new Site(area);
     site.configure({
       command:
         'mkdir -p .copse && git commit --quiet --allow-empty --message="feat: one" && : > .copse/waits && while ! test -f .copse/go; do sleep 0.1; done && echo x > x && git add x && git commit --quiet --message="feat: two" && copse finish',
@@ -172,7 +86,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
 
   // promise: sandbox-files
   it('has its accept commands run in the same sandbox', { timeout: 120_000 }, async () => {
-    const site = new Site();
+    const site = new Site(area);
     const escape =
       'mkdir -p .copse; echo x > "$COPSE_REPO_ROOT/escaped"; echo "$COPSE_SANDBOX" > .copse/accepted';
     site.configure({
@@ -190,7 +104,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
     { timeout: 120_000 },
     async () => {
-      const site = new Site();
+      const site = new Site(area);
       const escape = (name: string) =>
         [
           `echo x > "$COPSE_REPO_ROOT/escaped-${name}"`,
@@ -240,12 +154,15 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
 
   // promise: sandbox-processes-end
   it(
-    'leaves no process behind when it is paused, or when the sandbox itself is killed',
+    'leaves no process behind when it is paused, or when the sandbox or its runner is killed',
     { timeout: 180_000 },
     async () => {
-      const site = new Site();
+      const site = new Site(area);
+      const stays = String(5_000_000 + process.pid);
+      const areGone = async (attempt: AttemptId) =>
+        (await processesOfAttempt(attempt)).length === 0 && running(stays).length === 0;
       site.configure({
-        command: 'sleep 600 & setsid sleep 601 & mkdir -p .copse; : > .copse/works; sleep 602',
+        command: `sleep 600 & setsid env -i sleep ${stays} & mkdir -p .copse; : > .copse/works; sleep 602`,
       });
       const id = await site.add('Stay for long');
       const orchestrator = startCopse(['orchestrate'], site.at);
@@ -262,17 +179,24 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
         };
         const first = await attemptOf([]);
         const srt = (await processesOfAttempt(first)).find(({ pid }) =>
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('dist/cli.js'),
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[1]?.endsWith('dist/cli.js'),
         );
         expect((await processesOfAttempt(first)).length).toBeGreaterThan(4);
+        await until(() => running(stays).length === 1);
         process.kill(srt?.pid ?? 0, 'SIGKILL');
-        await until(async () => (await processesOfAttempt(first)).length === 0);
+        await until(() => areGone(first));
 
         const second = await attemptOf([`${first}.sandbox`]);
-        await until(async () => (await processesOfAttempt(second)).length > 4);
+        await until(() => running(stays).length === 1);
+        const runner = path.join(site.folder, '.copse', 'attempts', `${second}.runner.json`);
+        process.kill((JSON.parse(readFileSync(runner, 'utf8')) as ProcessIdentity).pid, 'SIGKILL');
+        await until(() => areGone(second));
+
+        const third = await attemptOf([`${first}.sandbox`, `${second}.sandbox`]);
+        await until(() => running(stays).length === 1);
         const paused = await copse(['pause', id], site.at);
         expect(paused).toMatchObject({ code: 0 });
-        await until(async () => (await processesOfAttempt(second)).length === 0);
+        await until(() => areGone(third));
         await until(() => site.attempts().length === 0);
       } finally {
         orchestrator.kill('SIGTERM');

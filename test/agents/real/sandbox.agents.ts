@@ -85,6 +85,7 @@ describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtim
         expect(inside.couldNot).toEqual(matrix.forbidden);
         expect(await answer(['show', id], at)).toMatchObject({ status: 'in_review' });
         expect(git(folder, 'status', '--porcelain')).toBe('');
+        expect(around.left('attempt')).toEqual([]);
         const last = server.turns(key).at(-1);
         expect(last && saidTo(last)).toContain(`tried ${matrix.allowed.length + matrix.forbidden.length}`);
         expect(server.left(key)).toBe(0);

@@ -5,7 +5,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     // The sandbox is one of the programs.
-    include: ['test/agents/real/**/*.agents.ts', 'test/agents/faults/sandbox.test.ts'],
+    include: ['test/agents/real/**/*.agents.ts', 'test/agents/faults/sandbox*.test.ts'],
+    env: { COPSE_TEST_SANDBOX: 'required' },
     setupFiles: ['test/support/at-end.ts'],
     pool: 'forks',
     maxWorkers: availableParallelism() + 1,

@@ -40,29 +40,34 @@ describe('branches in a folder of their task', () => {
 });
 
 // promise: sandbox-files
-it('the sandbox never opens all branches, packed refs, the configuration or hooks', () => {
-  const places = {
-    worktree: '/w',
-    gitDir: '/r/.git/worktrees/cp-a1b2',
-    commonDir: '/r/.git',
-    namespace: 'cp-a1b2',
-  };
-  const { write, keep } = worktreeWriteSet(places);
-  const closed = [
-    'config',
-    'hooks',
-    'packed-refs',
-    'HEAD',
-    'refs/heads/main',
-    'refs/heads/cp-other/work',
-    'worktrees/other',
-  ];
-  const opened = closed.filter((name) =>
-    write.some((open) => `/r/.git/${name}` === open || `/r/.git/${name}`.startsWith(`${open}/`)),
-  );
-  expect(opened).toEqual([]);
-  expect(keep.every((kept) => write.some((open) => kept.startsWith(`${open}/`)))).toBe(true);
-});
+it.each([true, false])(
+  'the sandbox never opens all branches, packed refs, the configuration or hooks (objects shared: %s)',
+  (sharesObjects) => {
+    const places = {
+      worktree: '/w',
+      gitDir: '/r/.git/worktrees/cp-a1b2',
+      commonDir: '/r/.git',
+      namespace: 'cp-a1b2',
+      sharesObjects,
+    };
+    const { write, keep } = worktreeWriteSet(places);
+    const closed = [
+      'config',
+      'hooks',
+      'packed-refs',
+      'HEAD',
+      'refs/heads/main',
+      'refs/heads/cp-other/work',
+      'worktrees/other',
+      ...(sharesObjects ? [] : ['objects', 'objects/ab/cd']),
+    ];
+    const opened = closed.filter((name) =>
+      write.some((open) => `/r/.git/${name}` === open || `/r/.git/${name}`.startsWith(`${open}/`)),
+    );
+    expect(opened).toEqual([]);
+    expect(keep.every((kept) => write.some((open) => kept.startsWith(`${open}/`)))).toBe(true);
+  },
+);
 
 describe('hosts', () => {
   const facts = (runtime: string, environment: Record<string, string> = {}, command = '') => ({

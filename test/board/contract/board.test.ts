@@ -424,9 +424,9 @@ describe.each(engines)('a board on %s', (engine) => {
     // promise: writes-durable
     it('is durable: every commit reaches the disk', async () => {
       if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
-      const { openSqlite } = await import('../../../packages/copse/src/board/sqlite/sqlite.ts');
+      const { openEngine } = await import('../../../packages/copse/src/board/open.ts');
       const { sql } = await import('kysely');
-      const sqlite = openSqlite(place.address.file, defaultPolicy.board);
+      const sqlite = await openEngine(place.address, defaultPolicy.board);
       const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(sqlite.db);
       const mode = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(sqlite.db);
       await sqlite.close();

@@ -1,11 +1,11 @@
 /** Accepting what the repository's files decide, at a terminal. */
 
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { type TaskDocument, answer, copse, newArea, newRepository } from '../../support/cli.ts';
+import { type TaskDocument, answer, copse, copseProcess, newArea, newRepository } from '../../support/cli.ts';
 import { ENTER, hasScript, onTerminal } from '../../support/terminal.ts';
 
 const area = newArea();
@@ -71,5 +71,30 @@ describe.runIf(hasScript)('at a terminal', () => {
     await onTerminal(['init'], cwd, [['Use these files?', 'y']]);
     await work(cwd);
     expect(existsSync(mark)).toBe(true);
+  });
+});
+
+describe('the accepted copse.yml', () => {
+  const record = (cwd: string) => path.join(cwd, '.git', 'copse', 'accepted.json');
+  /** Only the built program reads settings by their shape. */
+  const most = async (cwd: string) => {
+    const { stdout } = await copseProcess(['agents', '--json'], { cwd });
+    return (JSON.parse(stdout) as { agents: { max: number }[] }).agents.map(({ max }) => max);
+  };
+  const withMost = (max: number) => `agents: { a: { command: 'true', max: ${max} } }\n`;
+
+  test('is kept with what it says, and a text that is put into the record by hand counts', async () => {
+    const cwd = newRepository(area);
+    writeFileSync(path.join(cwd, 'copse.yml'), withMost(2));
+    await answer(['list'], { cwd });
+    const kept = JSON.parse(readFileSync(record(cwd), 'utf8')) as { files: object; config: object };
+    expect(kept.config).toEqual({
+      text: withMost(2),
+      value: { agents: { a: { command: 'true', max: 2 } } },
+    });
+    expect(await most(cwd)).toEqual([2]);
+    const files = { ...kept.files, 'copse.yml': withMost(3) };
+    writeFileSync(record(cwd), JSON.stringify({ ...kept, files }));
+    expect(await most(cwd)).toEqual([3]);
   });
 });

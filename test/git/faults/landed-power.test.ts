@@ -201,7 +201,12 @@ describe('copse config accept', () => {
     const commonDir = path.join(cwd, '.git');
     const record = path.join(commonDir, 'copse', 'accepted.json');
     expect(statSync(record).mode & 0o777).toBe(0o600);
-    const places = { worktree: path.join(cwd, '.worktrees', 'cp-a'), namespace: 'cp-a', commonDir };
+    const places = {
+      worktree: path.join(cwd, '.worktrees', 'cp-a'),
+      namespace: 'cp-a',
+      commonDir,
+      sharesObjects: true,
+    };
     const { write } = worktreeWriteSet({ ...places, gitDir: path.join(commonDir, 'worktrees', 'cp-a') });
     expect(write.filter((open) => isWithin(open, record))).toEqual([]);
   });

@@ -170,7 +170,7 @@ describe('the record of an attempt', () => {
     const left = readRecord(file).find(({ pid }) => pid === leaf);
     expect(left).toEqual(await identify(leaf));
     expect(await pidsOf(started.attempt, file)).toContain(leaf);
-    await endAttempt(started.attempt, [], { graceMs, record: file });
+    await endAttempt(started.attempt, [], { graceMs, records: [file] });
     expect(await isAlive(left!)).toBe(false);
     await recorder.look();
     expect(readRecord(file).map(({ pid }) => pid)).not.toContain(leaf);

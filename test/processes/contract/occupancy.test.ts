@@ -331,7 +331,9 @@ describe('ending processes', () => {
     const pid = await startIn(newFolder());
     const { ended, remaining } = await occupancy.end([await identity(process.pid)], { graceMs });
     expect(ended).toEqual([]);
-    expect(remaining).toEqual(expect.arrayContaining([await identity(process.pid), await identity(pid)]));
+    const identities = remaining.map(({ pid: one, startTime }) => ({ pid: one, startTime }));
+    expect(identities).toEqual(expect.arrayContaining([await identity(process.pid), await identity(pid)]));
+    expect(remaining).toContainEqual({ ...(await identity(pid)), name: 'sleep', user: null });
   });
 });
 

@@ -36,7 +36,10 @@ export async function newPlace(engine: EngineName): Promise<BoardPlace> {
   return {
     address,
     async open() {
-      const board = await openBoard(address, defaultPolicy, { id: randomUUID(), at: Date.now() });
+      const openAgain = () => openBoard(address, defaultPolicy, { id: randomUUID(), at: Date.now() });
+      // Almost every command finds a board that is there already, and opens it in another way than the first.
+      if (opened.length === 0 && engine === 'sqlite') await (await openAgain()).close();
+      const board = await openAgain();
       opened.push(board);
       return board;
     },

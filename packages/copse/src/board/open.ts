@@ -5,16 +5,19 @@ import type { Policy } from '../kernel/policy.ts';
 import { named } from '../kernel/text.ts';
 import { type Board, BoardUnavailable } from './port.ts';
 import type { Engine } from './sql/engine.ts';
-import { KyselyBoard } from './sql/kysely-board.ts';
-import { type NewBoard, migrate } from './sql/migrate.ts';
-import { openSqlite } from './sqlite/sqlite.ts';
+import type { NewBoard } from './sql/migrate.ts';
+import { connect } from './sqlite/connection.ts';
+import { openReadFirst } from './sqlite/read-first.ts';
 
 export type BoardAddress =
   | { readonly engine: 'sqlite'; readonly file: string }
   | { readonly engine: 'postgres'; readonly url: string };
 
 export async function openEngine(address: BoardAddress, policy: Policy['board']): Promise<Engine> {
-  if (address.engine === 'sqlite') return openSqlite(address.file, policy);
+  if (address.engine === 'sqlite') {
+    const { openSqlite } = await import('./whole.ts');
+    return openSqlite(connect(address.file, policy));
+  }
   // Loaded on demand: the driver takes as long to load as the whole command line.
   const { openPostgres } = await import('./postgres/postgres.ts');
   return openPostgres(address.url, policy);
@@ -31,6 +34,9 @@ export async function openBoard(
   fresh: NewBoard,
   { mayMigrate }: OpenOptions = {},
 ): Promise<Board> {
+  const known = address.engine === 'sqlite' ? openCurrent(address.file, policy) : undefined;
+  if (known !== undefined) return known;
+  const { KyselyBoard, migrate } = await import('./whole.ts');
   const engine = await openEngine(address, policy.board);
   try {
     await migrate(engine, fresh, {
@@ -46,6 +52,21 @@ export async function openBoard(
     throw error;
   }
   return new KyselyBoard(engine, policy);
+}
+
+/** Undefined when the board has to be made or migrated. */
+function openCurrent(file: string, policy: Pick<Policy, 'board' | 'lease'>): Board | undefined {
+  const connection = connect(file, policy.board);
+  let board: Board | undefined;
+  try {
+    board = openReadFirst(connection, async () => {
+      const { wholeBoard } = await import('./whole.ts');
+      return wholeBoard(connection, policy);
+    });
+    return board;
+  } finally {
+    if (board === undefined) connection.database.close();
+  }
 }
 
 /**

@@ -7,7 +7,7 @@
 
 import { type PowerFiles, filesIn } from '../git/accepted/files.ts';
 import { type Accepted, acceptedFiles, loadAccepted, own, presentPower } from '../git/accepted/record.ts';
-import { isSameConfig, loadConfig } from '../config/load.ts';
+import { configValue, isSameConfig, loadConfig } from '../config/load.ts';
 import { decidedBy } from '../config/power-files.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
@@ -54,7 +54,10 @@ export async function loadPending(repository: Repository): Promise<Pending> {
 
 export async function accept(repository: Repository, { present }: Pick<Pending, 'present'>): Promise<void> {
   const { saveAccepted } = await import('../git/accepted/save.ts');
-  saveAccepted(repository, present);
+  const text = present.files['copse.yml'] ?? undefined;
+  const value = text && (await configValue(text));
+  const { files, heads } = present;
+  saveAccepted(repository, { files, heads, ...(text && value !== undefined && { config: { text, value } }) });
 }
 
 /** Files that a person does not agree to, or that cannot be used, count as absent. */

@@ -6,9 +6,11 @@ import { isAlive } from '../processes/identity.ts';
 import { readOutdated, readRunner } from '../agents/files/attempt-files.ts';
 import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
+import type { ListContext } from '../workspaces/act/worktree-list.ts';
 import {
   type Repository,
   type Surroundings,
+  attemptSettings,
   configOf,
   nodeHere,
   openContext,
@@ -63,6 +65,23 @@ async function openLook(
       target: config.landing.target,
     },
   };
+}
+
+/** For the list of worktrees: git, and nothing that makes or removes one. */
+export async function withWorktreeList<T>(
+  surroundings: Surroundings,
+  work: (context: ListContext) => Promise<T>,
+): Promise<T> {
+  const { openGit } = await import('../git/repository.ts');
+  const repository = requireRepository(surroundings);
+  const context = await openContext(surroundings);
+  try {
+    const git = openGit(openTrustedDir(repository), context.policy);
+    const { landing } = attemptSettings(repository, surroundings)?.agent ?? (await configOf(repository));
+    return await work({ ...context, git, node: nodeHere(repository), target: landing.target });
+  } finally {
+    await context.board.close();
+  }
 }
 
 async function detectBase(repository: Repository, policy: Policy) {

@@ -52,6 +52,8 @@ const systemRandom: Random = () => Math.random();
 interface KnownSettings extends OpenContextOptions {
   readonly agent?: Pick<Config, 'workspace' | 'landing'>;
   readonly policy?: Policy;
+  /** The control group of the attempt for which this process works. */
+  readonly group?: string;
 }
 
 export interface OpenContextOptions {
@@ -162,12 +164,16 @@ export async function openWorkspaces(
     diffs: adapters.openDiffs(dir),
     checkout: adapters.openCheckout(dir, configFolder),
     trash,
-    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir), async (name, task) => {
-      const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
-      const { env } = surroundings;
-      const config = () => configOf(repository);
-      return teardownSandbox({ name, task, worktreeFolder, agent }, repository, { env, config });
-    }),
+    furnishing: adapters.workspaceFurnishing(
+      adapters.furnishingGit(dir),
+      async (name, task) => {
+        const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
+        const { env } = surroundings;
+        const config = () => configOf(repository);
+        return teardownSandbox({ name, task, worktreeFolder, agent }, repository, { env, config });
+      },
+      known.group,
+    ),
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,
@@ -243,7 +249,7 @@ export async function configOf(repository: Repository): Promise<Config> {
     );
   const text = found.kind === 'absent' ? '' : found.text;
   if (lastRead?.text === text) return lastRead.config;
-  const config = await loadConfig(text);
+  const config = await loadConfig(text, found.kind === 'text' ? found.value : undefined);
   lastRead = { text, config };
   return config;
 }

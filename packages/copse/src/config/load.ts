@@ -2,11 +2,28 @@
 
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { Config } from './schema.ts';
-import { readByShape } from './shape/shape.ts';
+import { readByShape, readDefaults } from './shape/shape.ts';
 
-/** Throws with every problem of the text. */
-export async function loadConfig(text: string): Promise<Config> {
-  return (await loadByShape(text)) ?? loadBySchema(text);
+/** Throws with every problem of the text. `value`: what the text says, if that is known. */
+export async function loadConfig(text: string, value?: unknown): Promise<Config> {
+  const known = value === undefined ? undefined : readByShape(value);
+  return known ?? (await loadByShape(text)) ?? loadBySchema(text);
+}
+
+/** What the text says, to be kept as JSON; undefined when JSON cannot hold it, or the text is not right. */
+export async function configValue(text: string): Promise<unknown> {
+  const { readYaml } = await import('./problems/read.ts');
+  const { value, misreadings } = readYaml(text);
+  if (misreadings.length > 0 || value === undefined) return undefined;
+  return isJson(value) ? value : undefined;
+}
+
+/** A key without a value is undefined, and YAML has numbers without an end. */
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== 'object' || value === null)
+    return value === null || ['string', 'boolean'].includes(typeof value);
+  return Object.values(value).every(isJson);
 }
 
 /** From values that are known to be right. */
@@ -18,7 +35,7 @@ export async function configFrom(written: object): Promise<Config> {
 }
 
 async function loadByShape(text: string): Promise<Config | undefined> {
-  if (text.trim() === '') return readByShape({});
+  if (text.trim() === '') return readDefaults() ?? readByShape({});
   const { readYaml } = await import('./problems/read.ts');
   const { value, misreadings } = readYaml(text);
   return misreadings.length > 0 ? undefined : readByShape(value ?? {});

@@ -212,7 +212,19 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
     ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
     ...(await lastCrash(context, task)),
+    ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),
   ];
+}
+
+/** Its agent is gone, and its processes cannot be ended (agents/act/recover.ts). */
+async function processesLeft(
+  { board }: LookContext,
+  task: TaskId,
+  since: number,
+): Promise<readonly string[]> {
+  const entries = await board.list('ledger', { task });
+  const crash = entries.findLast(({ kind, at }) => kind === 'crash' && at >= since);
+  return crash === undefined ? [] : [crash.text];
 }
 
 function waitsForPerson(

@@ -14,10 +14,13 @@ export {
   subjectOf,
 } from './objects/commit-object.ts';
 export { requireBounded } from './objects/bounds.ts';
+export { readLoose } from './objects/loose.ts';
 export { commitsOf, isReachable, parentsFirst } from './objects/history.ts';
 export { ObjectReader, objectsOf } from './objects/object-reader.ts';
 export { Objects, knownObjectsOf } from './objects/objects.ts';
 export { Quarantine, isOutOfSpace } from './objects/quarantine.ts';
+export { type StoreMount, layStore } from './objects/stores/layout.ts';
+export { openStores, storeSteps } from './objects/stores/open.ts';
 export { type TreeChange, TreeView, diffTrees } from './objects/tree-diff.ts';
 export { idBytesOf, isSameEntry, pairs } from './objects/tree-pairs.ts';
 export { type Entry, FOLDER, Folder, encodeEntry, entryAt } from './objects/tree-folder.ts';

@@ -3,7 +3,7 @@
  * and git's message.
  */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { AttemptId, BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { WorktreeFacts } from '../workspaces/rules/preparation.ts';
 
 export interface Uncommitted {
@@ -137,6 +137,33 @@ export interface Git {
   worktrees(): readonly { readonly name: string; readonly path: string }[];
   /** The worktree's own git directory, if the folder is or was a worktree. */
   gitDirOf(path: string): string | undefined;
+  readonly stores: ObjectStores;
+}
+
+/** The object store of an attempt in a sandbox. */
+export interface StoreId {
+  readonly task: TaskId;
+  readonly attempt: AttemptId;
+}
+
+export interface UnbroughtObject {
+  readonly id: string;
+  /** Continues "The object … was not brought:". */
+  readonly why: string;
+}
+
+/** Agents in a sandbox write objects into stores of their own, from which Copse brings them into the repository. */
+export interface ObjectStores {
+  list(): readonly StoreId[];
+  /** Brings new objects of the task's stores. Its agent may be at work, so what cannot be brought may come later. */
+  bring(task: TaskId): Promise<void>;
+  /**
+   * Brings the rest and removes the store. It stays while a process of the attempt runs, and while an object cannot be
+   * brought: those are returned.
+   */
+  close(store: StoreId): Promise<readonly UnbroughtObject[]>;
+  /** Removes the store with all that cannot be brought, unless a process of the attempt runs. */
+  drop(store: StoreId): Promise<void>;
 }
 
 export const rescueReasons = ['removal', 'reset', 'retry', 'handover', 'escape', 'asked'] as const;

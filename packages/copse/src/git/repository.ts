@@ -4,14 +4,23 @@ import { existsSync, lstatSync, readSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { brand, timestamp } from '../kernel/ids.ts';
+import { timestamp } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
-import { objectsOf } from './objects.ts';
-import { countCommits, detectBase, filesOf, isAlias, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
+import { openStores } from './objects.ts';
+import {
+  countCommits,
+  detectBase,
+  filesOf,
+  findTip,
+  isAlias,
+  isAncestor,
+  mergeBase,
+  moveRef,
+} from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
 import type { TrustedDir } from './process.ts';
@@ -33,12 +42,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
   const withLock: Git['withLock'] = (work) =>
     withFileLock(lockFile('worktrees'), policy.board.writePatienceMs, work);
   const remote = remoteUntilChanged(dir);
-  // Most questions are about tips, and starting git for each would cost more than everything else.
-  const objects = objectsOf(dir);
-  const tip: Git['tip'] = async (ref) => {
-    const [found] = await objects.check([`${ref}^{commit}`]);
-    return found && brand(found.id);
-  };
+  const tip: Git['tip'] = (ref) => findTip(dir, ref);
   return {
     withLock,
     tryLock: (name, work, options) => tryPatiently(lockFile(name), work, options?.patienceMs ?? 0),
@@ -91,6 +95,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
       if (name === undefined) return { kind: 'absent' };
       return pushDelete(dir, name, branch, tip);
     },
+    stores: openStores(dir),
   };
 }
 

@@ -77,6 +77,8 @@ export const defaultPolicy = {
     /** How long a runner waits for another process that prepares or removes the same worktree. */
     workspaceBusyMs: MINUTE,
     workspaceBusyLookMs: 250,
+    /** How often new objects of an agent in a sandbox are brought into the repository while it works. */
+    bringObjectsMs: 200,
     /** How often an agent that asked a person looks for the answer. */
     answerLookMs: 500,
     /** How long a task waits whose branch is checked out elsewhere. */
@@ -400,6 +402,12 @@ export const defaultPolicy = {
     outputBytes: 512 * MEGABYTE,
     /** The largest object that Copse reads into its own memory. */
     objectBytes: 256 * MEGABYTE,
+    /** What Copse takes from the store of an attempt at a time: bytes of large files, of all else that names objects, objects. */
+    broughtBytes: 4 * GIGABYTE,
+    broughtTreeBytes: 64 * MEGABYTE,
+    broughtObjects: 500_000,
+    /** The most objects of a store that are looked at for a reader who misses one. */
+    missedObjects: 10_000,
     /** Paths that a branch may change, against its target. */
     changedPaths: 250_000,
     /** Folders in folders; no system can check out more. */

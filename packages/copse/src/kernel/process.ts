@@ -6,6 +6,24 @@ export interface ProcessIdentity {
   readonly startTime: number;
 }
 
+export interface NamedProcess extends ProcessIdentity {
+  readonly name: string;
+  /** The id of the user whose process it is; null for this user's own, and where it cannot be found out. */
+  readonly user: number | null;
+}
+
+/** For a sentence. Names come from agents. */
+export function processList(processes: readonly NamedProcess[]): string {
+  const first = processes.slice(0, LISTED).map(({ pid, name, user }) => {
+    const whose = user === null ? '' : ` of user ${user}`;
+    return `${name.replaceAll(/[^\x20-\x7e]/g, '?')} (pid ${pid}${whose})`;
+  });
+  const rest = processes.length - first.length;
+  return [...first, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+}
+
+const LISTED = 5;
+
 export interface InsideProcess extends ProcessIdentity {
   readonly name: string;
   /** Where in the folder it is; empty if that could not be read. */

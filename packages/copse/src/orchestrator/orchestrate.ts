@@ -6,7 +6,7 @@
  * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import { type AgentName, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import { type AgentName, type AttemptId, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
@@ -24,7 +24,7 @@ import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import type { RunContext } from '../queue/context.ts';
-import { counted } from '../kernel/text.ts';
+import { processList } from '../kernel/process.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
@@ -47,6 +47,7 @@ export interface Pass {
  *   leading       queues that this process leads now
  *   memories      merges and verdicts that it found out about those queues
  *   removalTried  when the removal of a task's worktree was last tried
+ *   endingTried   when processes of an attempt could not be ended
  *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
  *   stopping      ends the queues that it leads
  */
@@ -59,6 +60,7 @@ export class Orchestrator {
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
   readonly #removalTried = new Map<TaskId, number>();
+  readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
   readonly #reportedNotes = new Set<string>();
   readonly #stopping = new AbortController();
@@ -212,33 +214,34 @@ export class Orchestrator {
     const { board, occupancy, runners } = this.#context;
     const held = new Set(running.map(({ held }) => held.attempt));
     for (const id of await runners.known()) {
-      if (held.has(id)) continue;
+      if (held.has(id) || this.#isTooSoon(this.#endingTried.get(id))) continue;
       const attempt = await board.get('attempt', id);
       // It has just started, or its runner is about to exit.
       if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
       this.#inBackground(attempt.task, async () => {
         const remaining = await endLeftBehind(this.#context, id);
-        if (remaining > 0)
-          this.#report(
-            attempt.task,
-            `Cannot end ${counted(remaining, 'process', 'es')} of its last attempt.`,
-          );
+        if (remaining.length === 0) return;
+        this.#endingTried.set(id, this.#context.clock.elapsedMs());
+        const found = `Cannot end these processes of its last attempt: ${processList(remaining)}.`;
+        this.#report(attempt.task, found);
       });
     }
   }
 
   /** Worktrees of tasks that are done, whose orchestrator was killed before it removed them. */
   async #removeLeftWorktrees(): Promise<void> {
-    const { board, clock, git, policy } = this.#context;
+    const { board, git } = this.#context;
     for (const { name } of git.worktrees()) {
       const id = parseTaskId(name);
-      const triedMs = id && this.#removalTried.get(id);
-      const isTooSoon =
-        triedMs !== undefined && clock.elapsedMs() - triedMs < policy.orchestration.releaseAgainMs;
-      if (id === undefined || isTooSoon) continue;
+      if (id === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
       const state = (await board.get('task', id))?.state;
       if (state?.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
     }
+  }
+
+  #isTooSoon(triedMs: number | undefined): boolean {
+    const { clock, policy } = this.#context;
+    return triedMs !== undefined && clock.elapsedMs() - triedMs < policy.orchestration.releaseAgainMs;
   }
 
   /** Removes the worktree and the branch of a task that landed. */

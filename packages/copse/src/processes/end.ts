@@ -1,15 +1,15 @@
 /**
  * Finds and ends the processes of an attempt, a command or a check, and everything that descends from them.
  *
- * Finding: each is started with a mark, `NAME=value`, in its environment and hands it on, so that a process that left its
- * group, session and parents is still found. One that also wiped its environment is found if it was recorded before
- * (recorder.ts), if it is in the control group of the attempt (cgroup.ts), or if it stayed in the session or group of the
- * command. Only what Copse starts for an agent or a command
- * may carry a mark: Copse's own processes do not, and neither does a tmux server that Copse starts.
+ * Finding: each is started with a mark, `NAME=value`, in its environment, below a reaper, which has the mark too and is the
+ * parent of all that lose theirs (start/reaper.ts). Without a reaper, because the system has none or the agent killed it, a
+ * process is found by the mark, by the record (recorder.ts), by its control group (cgroup.ts), or if it stayed in the session
+ * or group of the command. Only what Copse starts for an agent or a command may carry a mark: Copse's own processes do not,
+ * and neither does a tmux server that Copse starts.
  *
  * Ending: collect → TERM → wait, collecting new ones → KILL → wait until gone. Every process is written down with its
  * start time before the first signal: a child that loses its parent stays on the list, and a process that gets the pid
- * of an ended one is not on it.
+ * of an ended one is not on it. A reaper is spared until all others are gone: until then it makes them findable.
  */
 
 import { execFile } from 'node:child_process';
@@ -17,46 +17,51 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AttemptId } from '../kernel/ids.ts';
-import type { ProcessIdentity } from '../kernel/process.ts';
+import type { NamedProcess, ProcessIdentity } from '../kernel/process.ts';
 import type { Ended } from './ports/occupancy.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
 import { type RunningProcess, descent, hasProc, isGone, listPids, listProcesses } from './identity.ts';
 import { groupMembers } from './cgroup.ts';
+import { REAPER } from './start/reaper.ts';
 import { readRecord, recordedGroup } from './start/recorder.ts';
 
 const ATTEMPT_VARIABLE = 'COPSE_ATTEMPT_ID';
 
 export function processesOfAttempt(attempt: AttemptId, record?: string): Promise<readonly ProcessIdentity[]> {
-  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, record);
+  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, record === undefined ? {} : { records: [record] });
 }
 
-/** Running processes with the mark, of the leader's session or group, or in the record, and what descends from them. */
+interface Known {
+  /** Files in which they were recorded. */
+  readonly records?: readonly string[];
+  /** Their control group, if it is in no record. */
+  readonly group?: string | undefined;
+  /** The pid of the first process. It led a session and a group, in which others stay after it ended. */
+  readonly leader?: number;
+}
+
+/** Running processes with the mark, in the record or the group, of the leader's session, and what descends from them. */
 export async function markedProcesses(
   mark: string,
-  record?: string,
-  leader?: number,
+  { records = [], group: own, leader }: Known = {},
 ): Promise<readonly ProcessIdentity[]> {
-  const group = record === undefined ? undefined : recordedGroup(record);
+  const groups = [own, ...records.map(recordedGroup)].filter((one) => one !== undefined);
   const pids = new Set([
     ...(hasProc ? markedByProc(mark) : await markedByPs(mark)),
-    ...(group === undefined ? [] : groupMembers(group)),
+    ...groups.flatMap(groupMembers),
   ]);
   const running = await listProcesses();
   const marked = running.filter(
     ({ pid, session, group }) =>
       pids.has(pid) || (leader !== undefined && (session === leader || group === leader)),
   );
-  const recorded = record === undefined ? [] : readRecord(record);
-  return [...descent([...marked, ...recorded], running).values()]
+  return [...descent([...marked, ...records.flatMap(readRecord)], running).values()]
     .filter(({ pid }) => pid !== process.pid)
     .map(({ pid, startTime }) => ({ pid, startTime }));
 }
 
-interface Ending {
+interface Ending extends Known {
   readonly graceMs: number;
-  readonly record?: string;
-  /** The pid of the first process. It led a session and a group, in which others stay after it ended. */
-  readonly leader?: number;
 }
 
 export function endAttempt(
@@ -71,12 +76,12 @@ export function endAttempt(
 export async function endMarked(
   mark: string,
   roots: readonly ProcessIdentity[],
-  { graceMs, record, leader }: Ending,
+  { graceMs, ...known }: Ending,
 ): Promise<Ended> {
   const ended: ProcessIdentity[] = [];
-  let remaining: readonly ProcessIdentity[] = [];
+  let remaining: readonly NamedProcess[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const found = await markedProcesses(mark, record, leader);
+    const found = await markedProcesses(mark, known);
     const list = round === 0 ? [...roots, ...found] : found;
     if (list.length === 0) break;
     const result = await endProcesses(list, { graceMs: round === 0 ? graceMs : 0 });
@@ -133,10 +138,10 @@ export async function endProcesses(
 ): Promise<Ended> {
   const first = await listProcesses();
   const meant = new Map<number, ProcessIdentity>(descent(list, first));
-  const spared = ancestors(first).filter((pid) => meant.has(pid));
+  const spared = line(process.pid, first).filter((pid) => meant.has(pid));
   if (spared.length > 0) {
     // This process is one of them. Ending only a part would leave an attempt that neither runs nor is over.
-    return { ended: [], remaining: [...meant.values()].map(identity) };
+    return { ended: [], remaining: named(first.filter(({ pid }) => meant.has(pid))) };
   }
   for (const [signal, waitMs] of [
     ['SIGTERM', graceMs],
@@ -149,8 +154,17 @@ export async function endProcesses(
   const left = new Set(remaining.map(({ pid }) => pid));
   return {
     ended: [...meant.values()].filter(({ pid }) => !left.has(pid)).map(identity),
-    remaining: remaining.map(identity),
+    remaining: named(remaining),
   };
+}
+
+/** A reaper that waits for another one is not named. */
+function named(remaining: readonly RunningProcess[]): readonly NamedProcess[] {
+  const others = remaining.filter(({ name }) => name !== REAPER);
+  return (others.length > 0 ? others : remaining).map(({ pid, startTime, name }) => {
+    const user = userOf(pid);
+    return { pid, startTime, name, user: user === process.getuid?.() ? null : user };
+  });
 }
 
 async function signalUntilGone(
@@ -159,20 +173,52 @@ async function signalUntilGone(
   waitMs: number,
 ): Promise<readonly RunningProcess[]> {
   const told = new Set<string>();
+  const denied = new Set<number>();
+  let aloneSince: number | undefined;
   const until = performance.now() + waitMs;
   for (;;) {
     const running = await listProcesses();
     for (const [pid, one] of descent([...meant.values()], running)) meant.set(pid, one);
     const remaining = stillThere(meant, running);
+    const reapers = topReapers(remaining, running);
+    if (remaining.length > reapers.size) aloneSince = undefined;
+    else aloneSince ??= performance.now();
     for (const one of remaining) {
+      if (reapers.has(one.pid)) {
+        if (signal === 'SIGKILL') endReaper(one.pid, performance.now() - (aloneSince ?? Infinity));
+        continue;
+      }
       const name = `${one.pid} ${one.startTime}`;
-      if (!told.has(name)) send(one.pid, signal);
+      if (!told.has(name) && !send(one.pid, signal)) denied.add(one.pid);
       told.add(name);
     }
     if (remaining.length === 0 || performance.now() >= until) return remaining;
+    // Waiting ends none of those that may not be killed.
+    const others = remaining.filter(({ pid }) => !reapers.has(pid));
+    if (signal === 'SIGKILL' && others.length > 0 && others.every(({ pid }) => denied.has(pid)))
+      return remaining;
     await sleep(LOOK_EVERY_MS);
   }
 }
+
+/** Those below no other: a program can take the name of a reaper, and is ended by the reaper above it. */
+function topReapers(
+  remaining: readonly RunningProcess[],
+  running: readonly RunningProcess[],
+): ReadonlySet<number> {
+  const pids = new Set(remaining.filter(({ name }) => name === REAPER).map(({ pid }) => pid));
+  return new Set(
+    [...pids].filter((pid) => !line(pid, running).some((above) => above !== pid && pids.has(above))),
+  );
+}
+
+/** It kills its children first. Alone it ends without being told, unless it was stopped. */
+function endReaper(pid: number, aloneMs: number): void {
+  send(pid, 'SIGCONT');
+  send(pid, aloneMs > REAPER_WAIT_MS ? 'SIGKILL' : 'SIGUSR1');
+}
+
+const REAPER_WAIT_MS = 500;
 
 function stillThere(
   meant: ReadonlyMap<number, ProcessIdentity>,
@@ -181,22 +227,36 @@ function stillThere(
   return running.filter(({ pid, startTime }) => meant.get(pid)?.startTime === startTime);
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+/** False for another user's process, which is reported as remaining. */
+function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(pid, signal);
+    return true;
   } catch (error) {
-    // Ended already, or another user's: then it is reported as remaining.
-    if (!isGone(error) && !hasCode(error, 'EPERM')) throw error;
+    if (hasCode(error, 'EPERM')) return false;
+    if (!isGone(error)) throw error;
+    return true;
   }
 }
 
-/** This process, its parent and so on. */
-function ancestors(running: readonly RunningProcess[]): readonly number[] {
+/** The process, its parent and so on. */
+function line(from: number, running: readonly RunningProcess[]): readonly number[] {
   const parents = new Map(running.map(({ pid, parent }) => [pid, parent]));
-  const line: number[] = [];
-  for (let pid: number | undefined = process.pid; pid && !line.includes(pid); pid = parents.get(pid))
-    line.push(pid);
-  return line;
+  const found: number[] = [];
+  for (let pid: number | undefined = from; pid && !found.includes(pid); pid = parents.get(pid))
+    found.push(pid);
+  return found;
+}
+
+/** The files of a process with rights of its own belong to root, so their owner says nothing. */
+export function userOf(pid: number): number | null {
+  try {
+    const [, user] = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return user === undefined ? null : Number(user);
+  } catch {
+    // It is gone, or it may not be looked into, or there is no /proc.
+    return null;
+  }
 }
 
 function identity({ pid, startTime }: ProcessIdentity): ProcessIdentity {

@@ -23,16 +23,39 @@ const end = (ending) => {
 const child = spawn(job.argv[0], job.argv.slice(1), {
   cwd: job.folder,
   env: { ...job.env, TERM: process.env.TERM },
-  stdio: [job.input === null ? 'inherit' : fs.openSync(job.input), 'inherit', 'inherit'],
+  stdio: [job.input === null ? 'inherit' : fs.openSync(job.input), 'inherit', 'inherit', ...(job.hasReaper ? ['pipe'] : [])],
 });
+let program;
+const tell = (signal) => {
+  try { process.kill(program, signal) } catch {}
+};
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM']) process.on(signal, () => {});
 process.on('SIGHUP', () => {
-  child.kill('SIGHUP');
-  setTimeout(() => child.kill('SIGKILL'), 3000);
+  tell('SIGHUP');
+  setTimeout(() => tell('SIGKILL'), 3000);
 });
-child.on('spawn', () => fs.rmSync(file));
+const nameOf = (names, number) => Object.keys(names).find((name) => names[name] === number);
+const { errno, signals } = require('node:os').constants;
+const hear = (line) => {
+  const [word, text] = line.split(' ');
+  const number = Number(text);
+  if (word === 'started') { program = number; fs.rmSync(file) }
+  if (word === 'error') end({ error: nameOf(errno, number) });
+  if (word === 'ended' && (number & 127) === 0) end({ code: number >> 8, signal: null });
+  if (word === 'ended') end({ code: null, signal: nameOf(signals, number & 127) });
+};
 child.on('error', (error) => end({ error: error.code }));
-child.on('exit', (code, signal) => end({ code, signal }))
+if (job.hasReaper) {
+  let heard = '';
+  child.stdio[3].setEncoding('latin1').on('data', (text) => {
+    const lines = (heard + text).split('\\n');
+    heard = lines.pop();
+    lines.forEach(hear);
+  }).on('close', () => end({}));
+} else {
+  child.on('spawn', () => { program = child.pid; fs.rmSync(file) });
+  child.on('exit', (code, signal) => end({ code, signal }));
+}
 `;
 
 /** Those of the processes that are launchers. They are children of tmux, so no runner leads to them. */

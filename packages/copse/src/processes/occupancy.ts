@@ -18,7 +18,7 @@ import path from 'node:path';
 import type { InsideProcess } from '../kernel/process.ts';
 import type { Inside, Occupancy, Owners } from './ports/occupancy.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
-import { endProcesses } from './end.ts';
+import { endProcesses, userOf } from './end.ts';
 import {
   type RunningProcess,
   descent,
@@ -103,7 +103,7 @@ function mayBeInside(pid: number, target: Target): boolean {
 function look(one: RunningProcess, target: Target): string | typeof UNREADABLE | undefined {
   const place = placeOf(one.pid, target);
   if (place !== UNREADABLE) return place;
-  return one.hasTerminal && userOf(`/proc/${one.pid}`) === process.getuid?.() ? UNREADABLE : undefined;
+  return one.hasTerminal && userOf(one.pid) === process.getuid?.() ? UNREADABLE : undefined;
 }
 
 /** Where in the folder the process is, or undefined when it is not. */
@@ -180,17 +180,6 @@ function inodeOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): 
 
 function isForbidden(error: unknown): boolean {
   return hasCode(error, 'EACCES', 'EPERM');
-}
-
-/** The files of a process with rights of its own belong to root, so their owner says nothing. */
-function userOf(proc: string): number | undefined {
-  try {
-    const [, user] = /^Uid:\s+(\d+)/m.exec(readFileSync(`${proc}/status`, 'latin1')) ?? [];
-    return user === undefined ? undefined : Number(user);
-  } catch (error) {
-    if (isGone(error) || isForbidden(error)) return undefined;
-    throw error;
-  }
 }
 
 /** A server or watcher that an agent started and that outlived it. A person's shell has a terminal. */

@@ -1,7 +1,7 @@
 /**
  * After a crash, seen by the runner whose agent failed or by an orchestrator that finds a runner gone:
  *
- *   end the remaining processes → rescue → one transaction: ledger, task, session, attempt
+ *   end the remaining processes → bring the objects of a sandbox → rescue → one transaction: ledger, task, session, attempt
  *
  * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. `decideCrash` in
  * tasks/rules/outcomes.ts decides when the task is retried (the backoff).
@@ -22,11 +22,14 @@ import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
 import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { decideCrash, decideGiveUp, decidePark } from '../../tasks/rules/outcomes.ts';
+import { type NamedProcess, processList } from '../../kernel/process.ts';
 import { listed } from '../../kernel/text.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { StoreId } from '../../git/port.ts';
+import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
@@ -53,12 +56,10 @@ export async function recover(
   const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
-    if (remaining > 0) {
-      return refused(
-        'wrong_status',
-        `${task} crashed (${reason}) and is not retried: ${remaining} of its processes cannot be ended.`,
-        `copse show ${task}`,
-      );
+    if (remaining.length > 0) {
+      const left = `and is not retried before these processes end: ${processList(remaining)}`;
+      await noteOnce(context, task, `The attempt crashed (${reason}) ${left}. Copse cannot end them.`);
+      return refused('wrong_status', `${task} crashed (${reason}) ${left}.`, `copse why ${task}`);
     }
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
@@ -70,8 +71,27 @@ async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Atte
   return (await board.get('attempt', attempt))?.process ?? null;
 }
 
-/** Ends the runner and all processes of the attempt. Returns how many could not be ended. */
-export async function endAttempt(context: RunContext, task: TaskId, attempt: AttemptId): Promise<number> {
+/** The orchestrator tries again and again: the ledger has each reason once. */
+async function noteOnce(context: RunContext, task: TaskId, text: string): Promise<void> {
+  const [before] = (await context.board.list('ledger', { task }))
+    .filter(({ kind }) => kind === 'crash')
+    .slice(-1);
+  if (before?.text === text) return;
+  await change(context, async (change) => {
+    const { session } = await change.require('task', task);
+    const id = brand<LedgerEntryId>(drawId('le-', context.random));
+    await change.apply(
+      decided({ type: 'ledger.added', id, task, session, kind: 'crash', text, at: change.at }),
+    );
+  });
+}
+
+/** Ends the runner and all processes of the attempt. Returns those that could not be ended. */
+export async function endAttempt(
+  context: RunContext,
+  task: TaskId,
+  attempt: AttemptId,
+): Promise<readonly NamedProcess[]> {
   const { occupancy, runners, board, policy } = context;
   const record = await board.get('attempt', attempt);
   const known = await runners.processesOf(attempt);
@@ -80,10 +100,11 @@ export async function endAttempt(context: RunContext, task: TaskId, attempt: Att
   const graceMs = policy.session.stopGraceMs;
   const { remaining } = await occupancy.end([...(runner ? [runner] : []), ...known], { graceMs });
   // Processes that were started while the others were being ended.
-  const late = await runners.processesOf(attempt);
+  const tried = new Set([...known, ...remaining].map(({ pid }) => pid));
+  const late = (await runners.processesOf(attempt)).filter(({ pid }) => !tried.has(pid));
   const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });
-  const left = (second?.remaining ?? remaining).length;
-  if (left === 0) await runners.forget(attempt);
+  const left = [...remaining, ...(second?.remaining ?? [])];
+  if (left.length === 0) await runners.forget(attempt);
   return left;
 }
 
@@ -91,20 +112,30 @@ export async function endAttempt(context: RunContext, task: TaskId, attempt: Att
  * Ends the processes of an attempt that is over, when its cleanup was interrupted. Another attempt may hold the task by now, so
  * only processes with this attempt's mark are ended.
  */
-export async function endLeftBehind(context: RunContext, attempt: AttemptId): Promise<number> {
-  const { occupancy, runners, policy } = context;
+export async function endLeftBehind(
+  context: RunContext,
+  attempt: AttemptId,
+): Promise<readonly NamedProcess[]> {
+  const { board, occupancy, runners, policy } = context;
   const left = await runners.processesOf(attempt);
   const { remaining } =
     left.length === 0
       ? { remaining: [] }
       : await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
-  if (remaining.length === 0) await runners.forget(attempt);
-  return remaining.length;
+  if (remaining.length > 0) return remaining;
+  const task = (await board.get('attempt', attempt))?.task;
+  // What cannot be brought is reported when the task is looked at.
+  if (task !== undefined)
+    await context.git.stores.close({ task, attempt }).catch((error: unknown) => {
+      if (!isBeyondLimits(error)) throw error;
+    });
+  await runners.forget(attempt);
+  return [];
 }
 
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
-  const rescue = await rescueIfReadable(context, id);
+  const rescue = await rescueIfReadable(context, { task: id, attempt });
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
@@ -146,10 +177,11 @@ interface Rescued {
 /** Work that cannot be read is not tried again: the next attempt would change it. */
 async function rescueIfReadable(
   context: RunContext,
-  task: TaskId,
+  of: StoreId,
 ): Promise<Rescued | (Rescued & { readonly unreadable: string })> {
   try {
-    return await rescueWork(context, task);
+    await closeStore(context, of);
+    return await rescueWork(context, of.task);
   } catch (error) {
     if (!isBeyondLimits(error)) throw error;
     return { ref: null, uncommitted: null, unreadable: error.message };

@@ -4,6 +4,7 @@
  */
 
 import type { AttemptId, TaskId } from '../../kernel/ids.ts';
+import type { NamedProcess } from '../../kernel/process.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { decideCancel, decidePause } from '../../tasks/rules/decisions.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
@@ -14,8 +15,8 @@ import type { RunContext } from '../../queue/context.ts';
 
 export interface Stopped {
   readonly task: Task;
-  /** How many processes could not be ended. */
-  readonly remaining: number;
+  /** Processes that could not be ended. */
+  readonly remaining: readonly NamedProcess[];
   /** It runs on another node, and the runner there ends it. */
   readonly isElsewhere: boolean;
 }
@@ -55,14 +56,18 @@ async function stopTask(
   });
   if (stopped.kind === 'refused') return stopped;
   const { task, attempt, node } = stopped.value;
-  if (attempt === undefined) return { kind: 'done', value: { task, remaining: 0, isElsewhere: false } };
-  if (node !== context.node) return { kind: 'done', value: { task, remaining: 0, isElsewhere: true } };
+  if (attempt === undefined) return { kind: 'done', value: { task, remaining: [], isElsewhere: false } };
+  if (node !== context.node) return { kind: 'done', value: { task, remaining: [], isElsewhere: true } };
   const remaining = await waitForEnd(context, id, attempt.id);
   return { kind: 'done', value: { task, remaining, isElsewhere: false } };
 }
 
 /** Gives the runner time first, because it lets the agent's program save its conversation. */
-async function waitForEnd(context: RunContext, task: TaskId, id: AttemptId): Promise<number> {
+async function waitForEnd(
+  context: RunContext,
+  task: TaskId,
+  id: AttemptId,
+): Promise<readonly NamedProcess[]> {
   const { board, clock, occupancy, policy } = context;
   const isOver = async () => {
     const runner = (await board.get('attempt', id))?.process;

@@ -48,7 +48,7 @@ export function openRunners(settings: RunnersSettings): Runners {
     forget: async (attempt) => {
       const { orders, runner, processes, outdated, sandbox } = attemptFiles(home, attempt);
       const group = recordedGroup(processes);
-      if (group !== undefined) closeGroup(group);
+      if (group !== undefined) await closeGroup(group);
       for (const file of [orders, runner, processes, outdated]) rmSync(file, { force: true });
       rmSync(sandbox, { recursive: true, force: true });
     },

@@ -17,7 +17,7 @@ export interface AnsweredCommands {
 }
 
 export function answerCommands({ context, orders, task, reported }: RunningAttempt): AnsweredCommands {
-  const { asked, sessionCommands, root, clock, policy } = context;
+  const { asked, git, log, sessionCommands, root, clock, policy } = context;
   const over = new AbortController();
   const variables = {
     COPSE_TASK_ID: task.id,
@@ -44,7 +44,11 @@ export function answerCommands({ context, orders, task, reported }: RunningAttem
   const answering = asked.answer(reported, async (ask) => {
     const command = commandIn(ask);
     if (command === undefined || isOver) return null;
-    return inTurn(() => sessionCommands.run({ ...command, variables, signal: over.signal }));
+    return inTurn(async () => {
+      // The command may read what the agent committed just now.
+      await git.stores.bring(task.id).catch((error: unknown) => log(String(error)));
+      return sessionCommands.run({ ...command, variables, signal: over.signal });
+    });
   });
   return {
     async end() {

@@ -5,7 +5,8 @@
  *   preparing     end earlier attempts, prepare the workspace, rescue, write the context   → working
  *                   it cannot succeed before a person changes something                    → ended (stuck)
  *   working       one turn of the agent, then end the processes that it left behind, and wait for those that the runner
- *                 started for it: an end is recorded only when the runner has none in the worktree
+ *                 started for it: an end is recorded only when the runner has none in the worktree; then bring the
+ *                 objects that the agent wrote
  *                   it stopped or reported finished                                        → at the gate
  *                   its context is nearly full                                             → handing over
  *                   stuck, rate limited or over budget                                     → ended
@@ -25,7 +26,7 @@
  */
 
 import { decided } from '../../kernel/decision.ts';
-import type { ProcessIdentity } from '../../kernel/process.ts';
+import { processList } from '../../kernel/process.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import { type RunningTurn, RuntimeUnavailable } from '../ports/runtime.ts';
@@ -41,6 +42,7 @@ import { answerCommands } from './answer-commands.ts';
 import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
+import { keepBringing } from './bring-objects.ts';
 import { GateAsks, askGate, handBack, mergeFor } from './handback.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
@@ -59,6 +61,7 @@ import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
+import { closeStore } from '../act/close-store.ts';
 import { type Crash, recordCrash } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
 import { terminalName } from '../../workspaces/rules/naming.ts';
@@ -147,8 +150,13 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       const { workspace: prepared, worktree } = place;
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
-      const of = { task, prepared, worktree, environment, reported };
-      return takeTurns({ context, orders, lost: lease.lost, ...of });
+      const of = { task, prepared, worktree, environment, reported, warnings: [] };
+      try {
+        return await takeTurns({ context, orders, lost: lease.lost, ...of });
+      } finally {
+        // Accept commands run in the sandbox too.
+        await closeStore(context, orders).catch((error: unknown) => context.log(String(error)));
+      }
     }
     default:
       throw new Error(`A workspace cannot be ${String(place satisfies never)}`);
@@ -220,6 +228,7 @@ async function takeTurn(
   const over = new AbortController();
   const asks = new GateAsks(attempt);
   const commands = answerCommands(attempt);
+  const bringing = keepBringing(attempt);
   try {
     const turn = await startTurn(attempt, next, { recorder, over: over.signal, asks });
     const { time } = agent.limits;
@@ -230,15 +239,18 @@ async function takeTurn(
       reported,
     });
     over.abort();
-    await endLeftovers(context, orders, turn);
+    await endLeftovers(attempt, turn);
     await recorder.settled();
     await asks.settled();
     await commands.end();
+    await bringing.stop();
+    await closeStore(context, orders);
     if (worktree !== null) await settleWorktree(context, prepared.workspace);
     await watchMainCheckout(context, orders, 'end');
     return ended;
   } finally {
     await commands.end();
+    await bringing.stop();
   }
 }
 
@@ -274,8 +286,7 @@ function startTurn(
 
 /** Ends processes that the agent's program started to outlive it. */
 async function endLeftovers(
-  context: AttemptContext,
-  { attempt, task }: Orders,
+  { context, orders: { attempt, task }, warnings }: RunningAttempt,
   turn: RunningTurn,
 ): Promise<void> {
   const { runners, occupancy, policy, pid } = context;
@@ -284,19 +295,20 @@ async function endLeftovers(
   if (left.length > 0) {
     context.log(`Ending ${left.length} processes that the agent left behind`);
     const { remaining } = await occupancy.end(left, { graceMs });
-    if (remaining.length > 0) await nameRemaining(context, task, remaining);
+    if (remaining.length > 0)
+      await warn(context, task, warnings, `Still running, cannot be ended: ${processList(remaining)}`);
   }
   await turn.ended;
 }
 
 /** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
-async function nameRemaining(
+async function warn(
   context: AttemptContext,
   task: Task['id'],
-  remaining: readonly ProcessIdentity[],
+  warnings: string[],
+  text: string,
 ): Promise<void> {
-  const pids = remaining.map(({ pid }) => pid).join(', ');
-  const text = `Processes of this attempt still run and could not be ended: ${pids}. End them by hand.`;
+  warnings.push(text);
   context.log(text);
   const added = await addLedgerEntry(context, task, { kind: 'learning', text });
   if (added.kind === 'refused') context.log(added.refusal.reason);
@@ -307,12 +319,12 @@ type AfterGate =
   | { readonly kind: 'handed_back'; readonly prompt: string; readonly written: WrittenContext };
 
 async function passGate(attempt: RunningAttempt, exitCode: number | null): Promise<AfterGate> {
-  const { context, orders, lost, prepared, environment, reported } = attempt;
+  const { context, orders, lost, prepared, environment, reported, warnings } = attempt;
   const look = await askGate(attempt);
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
     const notes = await runAfterHooks(context, orders, prepared, environment);
-    return end(context, orders, await finishedBy(context, orders, look, notes), exitCode);
+    return end(context, orders, await finishedBy(context, orders, look, [...notes, ...warnings]), exitCode);
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;

@@ -162,6 +162,7 @@ async function tryAccept(
     env: environment,
     timeoutMs: policy.workspace.commandTimeoutMs,
     logFolder: `${home}/.copse/logs/${task.id}`,
+    leavesNothing: true,
   });
   if (outcome.kind === 'done') return 'passed';
   const { command, because, code, tail } = outcome;

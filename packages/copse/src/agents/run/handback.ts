@@ -16,7 +16,9 @@ export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
   if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
   const seen = context.reports.read(reported);
   const report = seen?.kind === 'report' ? seen.report : undefined;
-  return lookAtGate(context, {
+  // The agent may still run, or accept commands may write some.
+  await context.git.stores.bring(task.id);
+  const look = await lookAtGate(context, {
     task,
     worktree: worktree === null ? null : prepared.workspace.worktree,
     agent: committing(context),
@@ -24,6 +26,8 @@ export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
     summary: report?.summary ?? null,
     environment,
   });
+  await context.git.stores.bring(task.id);
+  return look;
 }
 
 /** Copse commits for a program that cannot commit. */

@@ -9,6 +9,7 @@ import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { type Prepared, prepareWorkspace } from '../../workspaces/act/prepare.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
+import { processList } from '../../kernel/process.ts';
 import { endAttempt } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
 import type { Orders } from '../ports/runners.ts';
@@ -65,7 +66,8 @@ async function endEarlier(context: AttemptContext, { task, attempt }: Orders): P
     const isAlive = process !== null && (await occupancy.isAlive(process));
     if (!isAlive && (await runners.processesOf(id)).length === 0) continue;
     const remaining = await endAttempt(context, task, id);
-    if (remaining > 0) throw new Error(`${remaining} processes of an earlier attempt cannot be ended`);
+    if (remaining.length > 0)
+      throw new Error(`processes of an earlier attempt cannot be ended: ${processList(remaining)}`);
   }
 }
 

@@ -25,6 +25,8 @@ export interface RunningAttempt {
   readonly environment: Readonly<Record<string, string>>;
   /** The folder of the agent's report. */
   readonly reported: string;
+  /** Sentences for the person who looks at the finished task. */
+  readonly warnings: string[];
 }
 
 /** Writes as the node: ports belong to it, and a change to the main checkout may concern other tasks than the session's. */

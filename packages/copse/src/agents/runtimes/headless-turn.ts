@@ -104,7 +104,7 @@ export function endReason(name: string, end: ProgramEnd, tail: () => string): st
     end.kind === 'signalled'
       ? `${name} was killed by ${end.signal}`
       : end.kind === 'vanished'
-        ? `${name} disappeared`
+        ? `${name} disappeared${end.why === undefined ? '' : `: ${end.why}`}`
         : end.code === 0
           ? `${name} ended before its turn was over`
           : `${name} ended with exit code ${end.code}`;

@@ -1,7 +1,7 @@
 /**
  * `sandbox: docker`: programs run in a container of the agent's `docker.image`. Mounts have the same paths inside as outside:
- * the main checkout and the repository read-only, and writable exactly the write set of `sandbox: runtime`. Nothing else of
- * this machine is visible, and the agent's program comes with the image.
+ * the main checkout and the repository read-only, and writable exactly the write set of `sandbox: runtime`. Only the objects
+ * are elsewhere, as there. Nothing else of this machine is visible, and the agent's program comes with the image.
  *
  * A container has Docker's network: hosts are not restricted.
  */
@@ -12,6 +12,7 @@ import path from 'node:path';
 import { programWriteSet } from '../rules/session/sandbox.ts';
 import type { Confinable, Sandbox } from '../../processes/ports/programs.ts';
 import { confinedEnvironment } from './environment.ts';
+import type { StoreMount } from '../../git/objects.ts';
 import { openPlaces, removePlaceholders } from './places.ts';
 import { type SandboxSettings, makeOwn, seenBy } from './runtime.ts';
 import { isWithin } from '../../kernel/system/within.ts';
@@ -32,7 +33,7 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
       const own = makeOwn(settings.folder);
       const temporary = path.join(own, 'tmp');
       mkdirSync(temporary, { recursive: true, mode: 0o700 });
-      const opened = openPlaces(program, repository);
+      const opened = openPlaces(program, repository, settings.isWithoutObjects ? 'none' : 'own');
       opened.placeholders.forEach((file) => placeholders.add(file));
       const inside = { ...program.environment, ...settings.variables };
       const home = inside['HOME'] ?? userHome;
@@ -60,6 +61,7 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
         ],
         // A missing path cannot be mounted.
         keep: opened.keep.filter((place) => existsSync(place)),
+        elsewhere: opened.mounts,
         variables: Object.keys(environment),
         hasTerminal: options?.hasTerminal ?? false,
       });
@@ -80,6 +82,8 @@ export interface DockerRequest {
   readonly hide: readonly string[];
   readonly write: readonly string[];
   readonly keep: readonly string[];
+  /** Folders at another path. */
+  readonly elsewhere: readonly StoreMount[];
   /** Names only: Docker takes the values from its own environment, so they appear in no process list. */
   readonly variables: readonly string[];
   readonly hasTerminal: boolean;
@@ -87,7 +91,7 @@ export interface DockerRequest {
 
 export function dockerArguments(
   { argv, folder, attempt }: Pick<Confinable, 'argv' | 'folder' | 'attempt'>,
-  { docker, name, image, user, read, hide, write, keep, variables, hasTerminal }: DockerRequest,
+  { docker, name, image, user, read, hide, write, keep, elsewhere, variables, hasTerminal }: DockerRequest,
 ): [string, ...string[]] {
   // Docker mounts by depth, so a read-only path inside a writable one stays read-only.
   const mounts = [
@@ -95,6 +99,9 @@ export function dockerArguments(
     ...hide.map((place) => ['type=tmpfs', `target=${place}`].map(csvField).join(',')),
     ...write.map((place) => mount(place)),
     ...keep.map((place) => mount(place, 'readonly')),
+    ...elsewhere.map(({ source, target, isWritable }) =>
+      isWritable ? bind(source, target) : bind(source, target, 'readonly'),
+    ),
   ];
   return [
     docker,
@@ -128,9 +135,15 @@ const OUTSIDE: ReadonlySet<string> = new Set([
   'SSH_AUTH_SOCK',
 ]);
 
-/** CSV fields, quoted where they contain a comma or a quote. */
 function mount(place: string, mode?: 'readonly'): string {
-  return ['type=bind', `source=${place}`, `target=${place}`, ...(mode ? [mode] : [])].map(csvField).join(',');
+  return bind(place, place, mode);
+}
+
+/** CSV fields, quoted where they contain a comma or a quote. */
+function bind(source: string, target: string, mode?: 'readonly'): string {
+  return ['type=bind', `source=${source}`, `target=${target}`, ...(mode ? [mode] : [])]
+    .map(csvField)
+    .join(',');
 }
 
 function csvField(field: string): string {

@@ -13,6 +13,7 @@ import {
   ownNamespace,
   worktreeWriteSet,
 } from '../rules/session/sandbox.ts';
+import { type StoreMount, layStore } from '../../git/objects.ts';
 import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readIfPlain, readPlainFile } from '../../kernel/system/plain-file.ts';
@@ -27,10 +28,22 @@ export interface SandboxRepository {
 export interface Opened extends WriteSet {
   /** Files that keep git from removing a folder as empty while the sandbox uses it. */
   readonly placeholders: readonly string[];
+  /** Folders at another path inside, outer ones first. */
+  readonly mounts: readonly StoreMount[];
 }
 
+/**
+ * Where new objects go: into a store of the attempt, into the repository where folders cannot be mounted, or nowhere, for
+ * commands after which none are brought.
+ */
+export type NewObjects = 'own' | 'shared' | 'none';
+
 /** What the program may write for its task. Creates the folders that git will need. */
-export function openPlaces({ environment, folder }: Confinable, repository: SandboxRepository): Opened {
+export function openPlaces(
+  { environment, folder, attempt }: Confinable,
+  repository: SandboxRepository,
+  newObjects: NewObjects,
+): Opened {
   const task = parseTaskId(environment['COPSE_TASK_ID'] ?? '');
   if (task === undefined) throw new NotConfined('A sandbox needs a task, and COPSE_TASK_ID names none.');
   const { COPSE_WORKTREE_PATH: worktree, COPSE_WORKTREE_BRANCH: branch } = environment;
@@ -42,7 +55,7 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
       );
     const own = path.join(realpathSync(repository.home), '.copse', 'context', task);
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    return { write: [requireReal(own)], keep: [], placeholders: [] };
+    return { write: [requireReal(own)], keep: [], placeholders: [], mounts: [] };
   }
   if (folder !== worktree)
     throw new NotConfined(`The agent of ${task} would start in ${folder}, which is not its worktree.`);
@@ -57,6 +70,7 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
     gitDir: gitDirOf(realpathSync(worktree), commonDir),
     commonDir,
     namespace,
+    sharesObjects: newObjects === 'shared',
   };
   const { write, keep } = worktreeWriteSet(places);
   const folders = ['refs/heads', 'logs/refs/heads'].map((above) => path.join(commonDir, above, namespace));
@@ -64,13 +78,15 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
   write.forEach(requireReal);
   const placeholders = folders.map((one) => path.join(one, PLACEHOLDER));
   placeholders.forEach(put);
-  return { write, keep, placeholders };
+  requireReal(path.join(commonDir, 'objects'));
+  const mounts = newObjects === 'own' ? layStore(commonDir, { task, attempt }) : [];
+  return { write, keep, placeholders, mounts };
 }
 
 /** What a check may write: its worktree, and nothing of the repository. */
 export function openForCheck({ environment }: Confinable): Opened {
   const worktree = requireReal(realpathSync(environment['COPSE_WORKTREE_PATH'] ?? ''));
-  return { write: [worktree], keep: [path.join(worktree, '.git')], placeholders: [] };
+  return { write: [worktree], keep: [path.join(worktree, '.git')], placeholders: [], mounts: [] };
 }
 
 /**

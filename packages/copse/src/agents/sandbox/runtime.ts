@@ -29,13 +29,15 @@ import {
 } from '../../processes/ports/programs.ts';
 import { confinedEnvironment } from './environment.ts';
 import {
+  type NewObjects,
   type Opened,
   type SandboxRepository,
   openPlaces,
   otherWorktrees,
   removePlaceholders,
 } from './places.ts';
-import { programExists, scriptOf } from './script.ts';
+import { bwrapScript, programExists, scriptOf } from './script.ts';
+import type { StoreMount } from '../../git/objects.ts';
 
 export interface SandboxSettings {
   readonly repository: SandboxRepository;
@@ -52,6 +54,8 @@ export interface SandboxSettings {
   /** The folder of all worktrees. */
   readonly worktreeFolder: string;
   readonly userHome: string;
+  /** For commands that need write no object; see `NewObjects`. */
+  readonly isWithoutObjects?: boolean;
   /** Finds a program that confines agents: outside of the repository, whatever the agent's own PATH is. */
   readonly find: (program: string) => string | undefined;
 }
@@ -90,7 +94,7 @@ function wrap<P extends Confinable>(
   const own = makeOwn(settings.folder);
   const folders = { empty: path.join(own, 'empty'), temporary: path.join(own, 'tmp') };
   for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const opened = settings.open?.(program) ?? openPlaces(program, repository);
+  const opened = settings.open?.(program) ?? openPlaces(program, repository, newObjectsOf(settings));
   opened.placeholders.forEach((file) => placeholders.add(file));
   const facts: ProgramFacts = {
     runtime: settings.runtime,
@@ -116,6 +120,7 @@ function wrap<P extends Confinable>(
         keep: opened.keep,
         hosts,
         find: settings.find,
+        bwrap: bwrapWith(opened.mounts, settings.find('bwrap'), path.join(own, `${number}.bwrap`)),
       }),
     ),
   );
@@ -127,6 +132,23 @@ function wrap<P extends Confinable>(
       confinedEnvironment(environment, { kind: 'runtime', temporary: folders.temporary }),
     ),
   };
+}
+
+/** Seatbelt, on macOS, cannot mount a folder at another path. */
+function newObjectsOf({ isWithoutObjects = false }: SandboxSettings): NewObjects {
+  if (isWithoutObjects) return 'none';
+  return process.platform === 'linux' ? 'own' : 'shared';
+}
+
+/** `srt` gives each folder the same path inside, so a script of ours adds the other mounts to the arguments of bubblewrap. */
+function bwrapWith(
+  mounts: readonly StoreMount[],
+  bwrap: string | undefined,
+  file: string,
+): string | undefined {
+  if (mounts.length === 0 || bwrap === undefined) return bwrap;
+  writeFileSync(file, bwrapScript(mounts, bwrap), { mode: 0o700 });
+  return file;
 }
 
 /**
@@ -151,6 +173,7 @@ function srtSettings({
   find,
   hide,
   show,
+  bwrap: bwrapPath,
 }: {
   readonly write: readonly string[];
   readonly keep: readonly string[];
@@ -158,10 +181,11 @@ function srtSettings({
   readonly find: SandboxSettings['find'];
   readonly hide: readonly string[];
   readonly show: readonly string[];
+  readonly bwrap: string | undefined;
 }): object {
   // Paths are literal: a star or a bracket in one is no pattern.
   const literally = (paths: readonly string[]) => paths.map((one) => ({ path: one, literal: true }));
-  const [bwrapPath, socatPath, rg] = [find('bwrap'), find('socat'), find('rg')];
+  const [socatPath, rg] = [find('socat'), find('rg')];
   return {
     network: { allowedDomains: hosts, deniedDomains: [] },
     filesystem: {
@@ -242,6 +266,9 @@ export function runtimeProblem(
     return `${missing.join(', ')} not found: ${install} ${packages}`;
   }
   if (process.platform !== 'linux') return null;
+  // Without its filter, programs inside reach every socket of this user: the keys of ssh, Docker, terminals.
+  if (!['x64', 'arm64'].includes(process.arch))
+    return `sandbox-runtime cannot keep programs from Unix sockets on ${process.arch}, only on x64 and arm64`;
   const said = tryOut([
     find('bwrap') ?? 'bwrap',
     '--unshare-all',

@@ -76,6 +76,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     name: 'postgres',
     location,
     db,
+    dialect: { value: (at) => `$${at}`, table: (name) => `"${schema}"."${name}"` },
     columnTypes: { text: sql`text collate "C"`, counter: sql`bigint`, keyed: sql`` },
     locksRows: true,
     hasBoard: async (on) =>

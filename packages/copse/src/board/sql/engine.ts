@@ -6,6 +6,7 @@ import { backoffMs } from '../../kernel/backoff.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { type BackedUp, BoardUnavailable, type Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
+import type { Dialect } from './query.ts';
 import type { ColumnTypes, Queries, WriteTransaction } from './schema.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { EventRow, Write } from './writes.ts';
@@ -14,6 +15,7 @@ export interface Engine {
   readonly name: 'sqlite' | 'postgres';
   readonly location: string;
   readonly db: Queries;
+  readonly dialect: Dialect;
   readonly columnTypes: ColumnTypes;
   /** SQLite has one writer at a time; PostgreSQL locks the rows that a transaction will change. */
   readonly locksRows: boolean;

@@ -10,7 +10,7 @@ import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
 import { requireCurrent } from './migrate.ts';
 import { Reader, leaseFromRow } from './reader.ts';
-import { Statements } from './statements.ts';
+import { Statements, askOf } from './statements.ts';
 import { Writer } from './writer.ts';
 import type { Queries } from './schema.ts';
 
@@ -24,7 +24,7 @@ export class KyselyBoard extends Reader implements Board {
   readonly #statements: Statements;
 
   constructor(engine: Engine, policy: BoardPolicy) {
-    super(engine.db, { locksRows: false });
+    super(askOf(engine.db, engine.dialect), { locksRows: false });
     this.engine = engine.name;
     this.location = engine.location;
     this.#engine = engine;
@@ -62,7 +62,11 @@ export class KyselyBoard extends Reader implements Board {
   }
 
   async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
-    const row = await this.db.selectFrom('nodes').select('seen_at').where('id', '=', id).executeTakeFirst();
+    const row = await this.#engine.db
+      .selectFrom('nodes')
+      .select('seen_at')
+      .where('id', '=', id)
+      .executeTakeFirst();
     return (row?.seen_at ?? undefined) as Timestamp | undefined;
   }
 

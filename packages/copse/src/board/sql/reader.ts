@@ -1,7 +1,5 @@
 /** Reading the board. The same queries serve plain reads and transactions; in the latter, rows are locked. */
 
-import { sql } from 'kysely';
-
 import type { Check } from '../../queue/rules/check.ts';
 import type { Lease } from '../../tasks/rules/claim.ts';
 import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../rules/event.ts';
@@ -9,57 +7,45 @@ import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../kernel/
 import { type TaskStatus, type TaskSummary, isFinished } from '../../tasks/rules/task.ts';
 import { type Landing, openLandingStatuses } from '../../queue/rules/landing.ts';
 import type { BoardReader, EventQuery, Held, TaskQuery } from '../port.ts';
+import { type RunQuery, type Query, query, where } from './query.ts';
 import { fromRow, summariesFromRows, workItemKey } from './rows.ts';
-import { type BoardTables, tableOf, type Queries } from './schema.ts';
+import { type BoardTables, tableOf } from './schema.ts';
 
 type Dated = Pick<BoardTables['ledger'], 'id' | 'created_at'>;
+type Stored = Pick<BoardTables['ledger'], 'data'>;
 
 export class Reader implements BoardReader {
-  protected readonly db: Queries;
+  readonly #ask: RunQuery;
   protected readonly locksRows: boolean;
 
-  constructor(db: Queries, options: { readonly locksRows: boolean }) {
-    this.db = db;
+  constructor(ask: RunQuery, options: { readonly locksRows: boolean }) {
+    this.#ask = ask;
     this.locksRows = options.locksRows;
   }
 
   /** For queries over several records. */
-  protected queries(): Promise<Queries> {
-    return Promise.resolve(this.db);
+  protected async ask<Row>(asked: Query): Promise<readonly Row[]> {
+    return this.#ask(asked);
   }
 
   async get<K extends RecordKind>(kind: K, id: string): Promise<Records[K] | undefined> {
-    const row =
-      kind === 'task'
-        ? await this.db
-            .selectFrom('tasks')
-            .select(['data', 'body'])
-            .where('id', '=', id)
-            .$if(this.locksRows, (query) => query.forUpdate())
-            .executeTakeFirst()
-        : await this.db
-            .selectFrom(tableOf[kind] as 'plans')
-            .select('data')
-            .where('id', '=', id)
-            .$if(this.locksRows, (query) => query.forUpdate())
-            .executeTakeFirst();
+    const columns = kind === 'task' ? query`data, body` : query`data`;
+    const lock = this.locksRows ? query`for update` : query``;
+    const [row] = await this.#ask<Stored & { body: string }>(
+      query`select ${columns} from ${table(kind)} where id = ${id} ${lock}`,
+    );
     return row && fromRow(kind, row);
   }
 
   async list<K extends Exclude<RecordKind, 'task'>>(
     kind: K,
-    where?: { readonly task: TaskId },
+    of?: { readonly task: TaskId },
   ): Promise<readonly Records[K][]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom(tableOf[kind] as 'ledger')
-      .select(['id', 'created_at', 'data'])
-      .$if(where !== undefined, (query) => query.where('task', '=', where?.task ?? ''))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
-    const ordered = where === undefined ? rows : await this.#inOrderOfEvents(where.task, rows);
+    const condition = where(of === undefined ? null : query`task = ${of.task}`);
+    const rows = await this.ask<Dated & Stored>(
+      query`select id, created_at, data from ${table(kind)} ${condition} order by created_at, id`,
+    );
+    const ordered = of === undefined ? rows : await this.#inOrderOfEvents(of.task, rows);
     return ordered.map((row) => fromRow(kind, row));
   }
 
@@ -68,140 +54,95 @@ export class Reader implements BoardReader {
     const times = Map.groupBy(rows, (row) => row.created_at);
     const tied = [...times.values()].filter(({ length }) => length > 1).flatMap((same) => same);
     if (tied.length === 0) return rows;
-    const known = await (
-      await this.queries()
-    )
-      .selectFrom('events')
-      .select(({ fn }) => ['subject', fn.min('number').as('first')])
-      .where('task', '=', task)
-      .where(
-        'subject',
-        'in',
-        tied.map(({ id }) => id),
-      )
-      .groupBy('subject')
-      .execute();
+    const ids = tied.map(({ id }) => id);
+    const known = await this.ask<{ subject: string; first: number }>(
+      query`select subject, min(number) as first from {events} where task = ${task} and subject in (${ids}) group by subject`,
+    );
     const first = new Map(known.map((one) => [one.subject, one.first]));
     const placeOf = ({ id }: Dated) => first.get(id) ?? Number.MAX_SAFE_INTEGER;
     return rows.toSorted((a, b) => a.created_at - b.created_at || placeOf(a) - placeOf(b));
   }
 
-  async tasks(query: TaskQuery): Promise<readonly TaskSummary[]> {
-    let rows = (await this.queries()).selectFrom('tasks');
-    if (query.statuses) rows = rows.where('status', 'in', query.statuses);
-    if (query.plan) rows = rows.where('plan', '=', query.plan);
-    if (query.agent) rows = rows.where('agent', '=', query.agent);
-    if (query.workItem) rows = rows.where('work_item', '=', workItemKey(query.workItem));
-    // A literal, not a parameter: otherwise SQLite does not use the partial index.
-    const areLive = query.statuses?.every((status) => !isFinished(status)) ? false : undefined;
-    const finished = query.finished ?? areLive;
-    if (finished !== undefined) rows = rows.where('finished', '=', sql.lit(finished ? 1 : 0));
-    if (query.due !== undefined) rows = rows.where('not_before', '<=', query.due);
-    if (query.delayedAt !== undefined) rows = rows.where('not_before', '>', query.delayedAt);
-    const order = query.order === 'urgent' ? sql`priority desc, created_at, id` : sql`updated_at desc, id`;
-    if (query.limit === undefined && query.offset === undefined) {
+  async tasks(asked: TaskQuery): Promise<readonly TaskSummary[]> {
+    const { statuses, plan, agent, workItem, due, delayedAt, limit, offset } = asked;
+    // Neither engine accepts an empty list everywhere.
+    if (statuses?.length === 0) return [];
+    const areLive = statuses?.every((status) => !isFinished(status)) ? false : undefined;
+    const condition = where(
+      statuses ? query`status in (${statuses})` : null,
+      plan ? query`plan = ${plan}` : null,
+      agent ? query`agent = ${agent}` : null,
+      workItem ? query`work_item = ${workItemKey(workItem)}` : null,
+      finishedIs(asked.finished ?? areLive),
+      due === undefined ? null : query`not_before <= ${due}`,
+      delayedAt === undefined ? null : query`not_before > ${delayedAt}`,
+    );
+    const order =
+      asked.order === 'urgent' ? query`priority desc, created_at, id` : query`updated_at desc, id`;
+    if (limit === undefined && offset === undefined) {
       // As one text: an object for each row costs more than to read them all.
-      const all = sql<string | null>`string_agg(data, ',' order by ${order})`.as('all');
-      const { all: data } = await rows.select(all).executeTakeFirstOrThrow();
-      return summariesFromRows(data === null ? [] : [{ data }]);
+      const [row] = await this.ask<{ data: string | null }>(
+        query`select string_agg(data, ',' order by ${order}) as data from {tasks} ${condition}`,
+      );
+      return summariesFromRows(row?.data == null ? [] : [{ data: row.data }]);
     }
-    const some = rows
-      .select('data')
-      .orderBy(order)
-      .$if(query.limit !== undefined, (chosen) => chosen.limit(query.limit ?? 0))
-      .$if(query.offset !== undefined, (chosen) => chosen.offset(query.offset ?? 0));
-    return summariesFromRows(await some.execute());
+    const part = query`${limit === undefined ? query`` : query`limit ${limit}`} ${offset === undefined ? query`` : query`offset ${offset}`}`;
+    return summariesFromRows(
+      await this.ask<Stored>(query`select data from {tasks} ${condition} order by ${order} ${part}`),
+    );
   }
 
   async idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom(tableOf[kind])
-      .select('id')
-      .where('id', '>=', prefix)
-      .where('id', '<', `${prefix}\u{10ffff}`)
-      .orderBy('id')
-      .limit(limit)
-      .execute();
+    const rows = await this.ask<{ id: string }>(
+      query`select id from ${table(kind)} where id >= ${prefix} and id < ${`${prefix}\u{10ffff}`} order by id limit ${limit}`,
+    );
     return rows.map((row) => row.id);
   }
 
   async statuses(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, TaskStatus>> {
     if (ids.length === 0) return new Map();
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('tasks')
-      .select(['id', 'status'])
-      .where('id', 'in', ids)
-      .orderBy('id')
-      .$if(this.locksRows, (query) => query.forShare())
-      .execute();
-    return new Map(rows.map((row) => [row.id as TaskId, row.status as TaskStatus]));
+    const lock = this.locksRows ? query`for share` : query``;
+    const rows = await this.ask<{ id: TaskId; status: TaskStatus }>(
+      query`select id, status from {tasks} where id in (${ids}) order by id ${lock}`,
+    );
+    return new Map(rows.map((row) => [row.id, row.status]));
   }
 
   async dependants(id: TaskId): Promise<readonly TaskId[]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('dependencies')
-      .select('task')
-      .where('depends_on', '=', id)
-      .orderBy('task')
-      .execute();
-    return rows.map((row) => row.task as TaskId);
+    const rows = await this.ask<{ task: TaskId }>(
+      query`select task from {dependencies} where depends_on = ${id} order by task`,
+    );
+    return rows.map((row) => row.task);
   }
 
   async dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>> {
     const graph = new Map<TaskId, TaskId[]>();
     if (from.length === 0) return graph;
-    const edges = await (
-      await this.queries()
-    )
-      .withRecursive('reached', (db) =>
-        db
-          .selectFrom('dependencies')
-          .select(['task', 'depends_on'])
-          .where('task', 'in', from)
-          .union(
-            db
-              .selectFrom('dependencies')
-              .innerJoin('reached', 'reached.depends_on', 'dependencies.task')
-              .select(['dependencies.task', 'dependencies.depends_on']),
-          ),
-      )
-      .selectFrom('reached')
-      .select(['task', 'depends_on'])
-      .execute();
+    const edges = await this.ask<{ task: TaskId; depends_on: TaskId }>(
+      query`with recursive reached as (
+          select task, depends_on from {dependencies} where task in (${from})
+          union
+          select dependencies.task, dependencies.depends_on
+          from {dependencies} as dependencies join reached on reached.depends_on = dependencies.task
+        ) select task, depends_on from reached`,
+    );
     for (const { task, depends_on } of edges) {
-      const dependencies = graph.get(task as TaskId) ?? [];
-      dependencies.push(depends_on as TaskId);
-      graph.set(task as TaskId, dependencies);
+      const dependencies = graph.get(task) ?? [];
+      dependencies.push(depends_on);
+      graph.set(task, dependencies);
     }
     return graph;
   }
 
   async lease(task: TaskId): Promise<Lease | undefined> {
-    const row = await (
-      await this.queries()
-    )
-      .selectFrom('leases')
-      .selectAll()
-      .where('task', '=', task)
-      .executeTakeFirst();
+    const [row] = await this.ask<BoardTables['leases']>(query`select * from {leases} where task = ${task}`);
     return row && leaseFromRow(row);
   }
 
   async held(): Promise<readonly Held[]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('leases')
-      .innerJoin('tasks', 'tasks.id', 'leases.task')
-      .select(['leases.task', 'leases.token', 'leases.renewed_at', 'leases.expires_at', 'tasks.data'])
-      .orderBy('leases.task')
-      .execute();
+    const rows = await this.ask<BoardTables['leases'] & Stored>(
+      query`select leases.*, tasks.data from {leases} as leases join {tasks} as tasks on tasks.id = leases.task order by leases.task`,
+    );
     const tasks = summariesFromRows(rows);
     return rows.flatMap((row, index) => {
       const task = tasks[index];
@@ -210,69 +151,56 @@ export class Reader implements BoardReader {
   }
 
   async openLandings(): Promise<readonly Landing[]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('landings')
-      .select('data')
-      .where('status', 'in', openLandingStatuses)
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+    const rows = await this.ask<Stored>(
+      query`select data from {landings} where status in (${openLandingStatuses}) order by created_at, id`,
+    );
     return rows.map((row) => fromRow('landing', row));
   }
 
   async checksOf(tree: string): Promise<readonly Check[]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('checks')
-      .select('data')
-      .where('tree', '=', tree)
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+    const rows = await this.ask<Stored>(
+      query`select data from {checks} where tree = ${tree} order by created_at, id`,
+    );
     return rows.map((row) => fromRow('check', row));
   }
 
   async expiredLeases(at: Timestamp): Promise<readonly Lease[]> {
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('leases')
-      .selectAll()
-      .where('expires_at', '<=', at)
-      .orderBy('expires_at')
-      .execute();
+    const rows = await this.ask<BoardTables['leases']>(
+      query`select * from {leases} where expires_at <= ${at} order by expires_at`,
+    );
     return rows.map(leaseFromRow);
   }
 
   async events({ after, limit, task, types }: EventQuery): Promise<readonly RecordedEvent[]> {
     // PostgreSQL does not accept an empty list.
     if (types?.length === 0) return [];
-    const rows = await (
-      await this.queries()
-    )
-      .selectFrom('events')
-      .select(['number', 'data'])
-      .where('number', '>', after)
-      .$if(task !== undefined, (query) => query.where('task', '=', task ?? ''))
-      .$if(types !== undefined, (query) => query.where('type', 'in', types ?? []))
-      .orderBy('number')
-      .limit(limit)
-      .execute();
+    const condition = where(
+      query`number > ${after}`,
+      task === undefined ? null : query`task = ${task}`,
+      types === undefined ? null : query`type in (${types})`,
+    );
+    const rows = await this.ask<{ number: number; data: string }>(
+      query`select number, data from {events} ${condition} order by number limit ${limit}`,
+    );
     return rows.map(eventFromRow);
   }
 
   async lastEvent(): Promise<EventNumber> {
-    const row = await (
-      await this.queries()
-    )
-      .selectFrom('board')
-      .select('last_event')
-      .executeTakeFirstOrThrow();
-    return row.last_event as EventNumber;
+    const [row] = await this.ask<{ last_event: EventNumber }>(query`select last_event from {board}`);
+    if (row === undefined) throw new Error('The board has no row of its own');
+    return row.last_event;
   }
+}
+
+/** Names come from the schema, never from outside. */
+function table(kind: RecordKind): Query {
+  return { texts: [`{${tableOf[kind]}}`], values: [] };
+}
+
+/** A literal, not a parameter: otherwise SQLite does not use the partial index. */
+function finishedIs(finished: boolean | undefined): Query | null {
+  if (finished === undefined) return null;
+  return finished ? query`finished = 1` : query`finished = 0`;
 }
 
 export function leaseFromRow(row: BoardTables['leases']): Lease {

@@ -7,6 +7,7 @@
 
 import { type Compilable, CompiledQuery } from 'kysely';
 
+import { type RunQuery, type Dialect, textOf } from './query.ts';
 import type { Queries } from './schema.ts';
 
 /** A placeholder for a value of the column's type. */
@@ -70,4 +71,10 @@ export async function run<Row>(
   const parameters = names.map((name) => values[name]);
   const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, parameters));
   return rows;
+}
+
+/** Asks the database, or the transaction, that the queries are of. */
+export function askOf(db: Queries, dialect: Dialect): RunQuery {
+  return async <Row>(query: Parameters<RunQuery>[0]) =>
+    (await db.executeQuery<Row>(CompiledQuery.raw(textOf(query, dialect), [...query.values]))).rows;
 }

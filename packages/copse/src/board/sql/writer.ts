@@ -24,7 +24,8 @@ import type { Engine } from './engine.ts';
 import { nextReadyStatement } from './next-ready.ts';
 import { Reader } from './reader.ts';
 import { fromRow, taskOf, toRow } from './rows.ts';
-import { type Statements, run } from './statements.ts';
+import { type Query, query } from './query.ts';
+import { type Statements, askOf, run } from './statements.ts';
 import {
   type EventRow,
   type Write,
@@ -36,7 +37,7 @@ import {
   setLease,
   updateRecord,
 } from './writes.ts';
-import type { Queries, WriteTransaction } from './schema.ts';
+import type { WriteTransaction } from './schema.ts';
 
 /** A record as this transaction found it and as it is now. */
 interface TouchedRecord {
@@ -58,7 +59,7 @@ export class Writer extends Reader implements BoardTransaction {
   readonly #events: EventRow[] = [];
 
   constructor(transaction: WriteTransaction, engine: Engine, statements: Statements) {
-    super(transaction, { locksRows: engine.locksRows });
+    super(askOf(transaction, engine.dialect), { locksRows: engine.locksRows });
     this.#transaction = transaction;
     this.#engine = engine;
     this.#statements = statements;
@@ -68,10 +69,10 @@ export class Writer extends Reader implements BoardTransaction {
     return (await this.#touch(kind, id)).now as Records[K] | undefined;
   }
 
-  async nextReady(query: ReadyQuery): Promise<Task | undefined> {
-    const { statement, values } = nextReadyStatement(this.#statements, query, this.locksRows);
-    const db = await this.queries();
-    const [row] = await run<{ id: string; data: string; body: string }>(db, statement, values);
+  async nextReady(wanted: ReadyQuery): Promise<Task | undefined> {
+    const { statement, values } = nextReadyStatement(this.#statements, wanted, this.locksRows);
+    await this.#writePending();
+    const [row] = await run<{ id: string; data: string; body: string }>(this.#transaction, statement, values);
     if (row === undefined) return undefined;
     const task = fromRow('task', row);
     this.#touched.set(`task ${row.id}`, {
@@ -94,15 +95,9 @@ export class Writer extends Reader implements BoardTransaction {
   }
 
   async wasUsed(id: string): Promise<boolean> {
-    const db = await this.queries();
-    const row = await db
-      .selectFrom('events')
-      .select('number')
-      .where((event) =>
-        event.or([event('task', '=', id), event.and([event('task', 'is', null), event('subject', '=', id)])]),
-      )
-      .limit(1)
-      .executeTakeFirst();
+    const [row] = await this.ask(
+      query`select number from {events} where task = ${id} or (task is null and subject = ${id}) limit 1`,
+    );
     return row !== undefined;
   }
 
@@ -136,11 +131,15 @@ export class Writer extends Reader implements BoardTransaction {
   }
 
   /** Writes pending changes first, so that queries see them. (Events appear with the commit.) */
-  protected override async queries(): Promise<Queries> {
+  protected override async ask<Row>(asked: Query): Promise<readonly Row[]> {
+    await this.#writePending();
+    return super.ask(asked);
+  }
+
+  async #writePending(): Promise<void> {
     for (const { key, build, values } of this.#changes()) {
-      await run(this.db, this.#statements.get(key, build), values);
+      await run(this.#transaction, this.#statements.get(key, build), values);
     }
-    return this.db;
   }
 
   /** A session may add records that belong to no task while it holds its own task. */

@@ -9,27 +9,28 @@
  * retries (`runPatiently`).
  */
 
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
 
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
 
-import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
-import { RecentCache } from '../../kernel/recent-cache.ts';
 import { listen, ring } from './bell.ts';
+import { type SqliteConnection, despiteBusy } from './connection.ts';
 import type { Engine } from '../sql/engine.ts';
+import { plainDialect } from '../sql/query.ts';
 import type { BoardTables, Queries, WriteTransaction } from '../sql/schema.ts';
 import { explaining, isBusy } from './errors.ts';
 import type { Statement, Statements, Values } from '../sql/statements.ts';
 import { type EventRow, type Write, bumpStatement, insertEventStatement } from '../sql/writes.ts';
 
-export function openSqlite(file: string, policy: Policy['board']): Engine {
+export function openSqlite(connection: SqliteConnection): Engine {
+  const { file, policy } = connection;
   const bell = `${file}-changed`;
-  const connection = connect(file, policy);
   const db = new Kysely<BoardTables>({ dialect: new SqliteDialect({ database: forKysely(connection) }) });
   return {
     name: 'sqlite',
     location: file,
     db,
+    dialect: plainDialect,
     columnTypes: { text: sql`text`, counter: sql`integer`, keyed: sql`without rowid` },
     locksRows: false,
     hasBoard: async (on) =>
@@ -56,35 +57,6 @@ export function openSqlite(file: string, policy: Policy['board']): Engine {
     },
     close: () => db.destroy(),
   };
-}
-
-interface SqliteConnection {
-  readonly file: string;
-  readonly policy: Policy['board'];
-  readonly database: DatabaseSync;
-  /** The board runs the same queries again and again. */
-  prepared(this: void, text: string): StatementSync;
-}
-
-function connect(file: string, policy: Policy['board']): SqliteConnection {
-  const database = explaining(file, () => new DatabaseSync(file, { timeout: 0 }));
-  const known = new RecentCache<string, StatementSync>(MOST_STATEMENTS);
-  const connection: SqliteConnection = {
-    file,
-    policy,
-    database,
-    prepared(text) {
-      const found = known.get(text);
-      if (found !== undefined) return found;
-      const statement = database.prepare(text);
-      known.set(text, statement);
-      return statement;
-    },
-  };
-  // Locked for a moment when two processes create the same board.
-  despiteBusy(connection, () => database.exec('pragma journal_mode = wal'));
-  database.exec(`pragma synchronous = full; pragma wal_autocheckpoint = ${PAGES_PER_CHECKPOINT}`);
-  return connection;
 }
 
 /** The few calls that Kysely makes. */
@@ -127,28 +99,6 @@ function transaction<T>(
     }
   });
 }
-
-/**
- * For reads, which meet a lock only while another process creates, recovers or closes the file. That is short, so waiting
- * here is fine.
- */
-function despiteBusy<T>({ file, policy }: SqliteConnection, call: () => T): T {
-  for (let waitedMs = 0; ; waitedMs += READ_AGAIN_MS) {
-    try {
-      return explaining(file, call);
-    } catch (error) {
-      if (!isBusy(error) || waitedMs >= policy.busyTimeoutMs) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READ_AGAIN_MS);
-    }
-  }
-}
-
-const READ_AGAIN_MS = 5;
-
-const MOST_STATEMENTS = defaultPolicy.database.statements;
-
-/** 16 MB of log: a checkpoint waits for the disk twice, so it should be rare. */
-const PAGES_PER_CHECKPOINT = 4_000;
 
 /** Straight to SQLite, because every other writer waits during this part of a transaction. */
 function writeAll(

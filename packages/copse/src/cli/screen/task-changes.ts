@@ -2,6 +2,7 @@
 
 import type { GoneOn } from '../../agents/act/go-on.ts';
 import type { Stopped } from '../../agents/act/stop-task.ts';
+import { processList } from '../../kernel/process.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../operations/views/views.ts';
 import { suggestCommands } from '../../tasks/rules/task.ts';
@@ -29,13 +30,13 @@ export function printStopped(
   { json }: Options,
 ): void {
   if (json) {
-    output.json({ task: taskView(task), remaining });
+    output.json({ task: taskView(task), remaining: remaining.length });
     return;
   }
   const { id, title, state } = task;
   output.line(`${output.style('yellow', state.status)} ${id} ${shown(title)}`);
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
-  if (remaining > 0) output.line(`    ${remaining} of its processes could not be ended.`);
+  if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
   output.line(output.style('dim', '    Its worktree was not touched.'));
   output.line(output.style('dim', `  → ${suggestCommands(task)[0]}`));
 }

@@ -52,12 +52,13 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   };
   const { agent } = settings;
   const repository = requireRepository(surroundings);
-  const { context: workspaces, dir } = await openWorkspaces(surroundings, settings);
+  const group = openGroup(orders.attempt);
+  const known = { ...settings, ...(group && { group }) };
+  const { context: workspaces, dir } = await openWorkspaces(surroundings, known);
   const { home } = workspaces;
   const merging = openMerging(dir, { mainCheckout: repository.configFolder });
   const files = attemptFiles(home, orders.attempt);
   const self = await workspaces.occupancy.identify(process.pid);
-  const group = openGroup(orders.attempt);
   const recorder = self && recordProcesses({ file: files.processes, around: self, group });
   // Until there is a record, no other process knows of the group.
   await recorder?.look().catch(() => {});
@@ -96,6 +97,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
         return runCommands({
           ...lines,
           isWhole: isAccept,
+          group,
           ...(sandbox && isAccept && { confined: { sandbox, attempt } }),
         });
       },
@@ -138,7 +140,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     async close() {
       recorder?.stop();
       sandbox?.close();
-      if (group !== undefined) closeGroup(group);
+      if (group !== undefined) await closeGroup(group);
       // Last: until here a successor has to know which processes to end.
       if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
       else rmSync(files.orders, { force: true });

@@ -6,6 +6,7 @@ import { tryOnce } from '../../agents/sandbox/try-once.ts';
 import { outsideOf } from '../../git/directory/work-tree.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { ownGroup } from '../../processes/cgroup.ts';
+import { reaperHere } from '../../processes/start/reaper.ts';
 import { type Surroundings, findRepository } from '../open.ts';
 import { findSrt } from './sandbox.ts';
 
@@ -13,8 +14,9 @@ export interface Confinement {
   /** Why agents cannot run with `sandbox: runtime` or `docker`; null when they can. */
   readonly runtime: string | null;
   readonly docker: string | null;
-  /** Whether every process of an attempt can be found, without a sandbox too. */
+  /** By which every process of an attempt is found and ended, without a sandbox too. */
   readonly hasGroups: boolean;
+  readonly reaper: 'perl' | 'python3' | null;
 }
 
 export function confinementHere({ cwd, env }: Surroundings): Confinement {
@@ -25,6 +27,7 @@ export function confinementHere({ cwd, env }: Surroundings): Confinement {
     runtime: runtimeProblem(findSrt(env, mayTake), find, tryOut),
     docker: dockerProblem('any', find, tryOut),
     hasGroups: ownGroup() !== undefined,
+    reaper: reaperHere()?.kind ?? null,
   };
 }
 

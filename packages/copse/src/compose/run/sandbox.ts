@@ -48,11 +48,13 @@ export interface SandboxSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a file is outside of the repository. */
   readonly mayTake: IsOutside;
+  /** For commands after which no object is brought. */
+  readonly isWithoutObjects?: boolean;
 }
 
 /** Null for an agent without a sandbox. */
 export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurroundings): Sandbox | null {
-  const { repository, root, worktreeFolder, attempt, env, mayTake } = surroundings;
+  const { repository, root, worktreeFolder, attempt, env, mayTake, isWithoutObjects = false } = surroundings;
   const { sandbox, runtime, command, sandbox_hosts: hosts, sandbox_write: write, docker } = agent;
   const { sandbox_read: read } = agent;
   if (sandbox === 'none') return null;
@@ -68,6 +70,7 @@ export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurround
     read,
     root,
     worktreeFolder,
+    isWithoutObjects,
     userHome: env['HOME'] ?? homedir(),
     find: (program: string) => findProgram(program, env, mayTake),
   };

@@ -33,7 +33,8 @@ export async function teardownSandbox(
   const attempt = brand<AttemptId>(`teardown-${task}`);
   const mayTake = outsideOf(repository);
   const root = repository.configFolder;
-  const sandbox = openSandbox(agent, { repository, root, worktreeFolder, attempt, env, mayTake });
+  const of = { repository, root, worktreeFolder, attempt, env, mayTake, isWithoutObjects: true };
+  const sandbox = openSandbox(agent, of);
   if (sandbox === null) return undefined;
   const { runtime, command, model, pass_env: pass } = agent;
   const line = typeof command === 'string' ? command : (command ?? []).join(' ');

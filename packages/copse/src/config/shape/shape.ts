@@ -38,6 +38,14 @@ export type Shape =
 /** The build puts it here. */
 const shape: Shape | null = null;
 
+/** The settings of an empty file, as JSON. The build puts them here. */
+const defaults: string | null = null;
+
+/** Null in the sources. */
+export function readDefaults(): Config | null {
+  return defaults === null ? null : (JSON.parse(defaults) as Config);
+}
+
 /** Undefined when only the schema can tell. */
 export function readByShape(written: unknown, by: Shape | null = shape): Config | undefined {
   const read = by === null ? unfit : fit(by, written);

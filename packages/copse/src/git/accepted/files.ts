@@ -4,14 +4,15 @@
  * Contents are read without following a link, without waiting for a pipe, and only up to a limit.
  */
 
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
 export type PowerFileContent =
-  | { readonly kind: 'text'; readonly text: string }
+  /** `value`: what a YAML file says, where it was read when a person accepted it. */
+  | { readonly kind: 'text'; readonly text: string; readonly value?: unknown }
   | { readonly kind: 'absent' }
   /** Something is there that Copse does not read. */
   | { readonly kind: 'unclear'; readonly why: string };
@@ -57,7 +58,7 @@ const NOT_PLAIN = 'it is not a small plain file.';
 /** A folder on the way may be a link. */
 function leadsElsewhere(checkout: string, file: string): boolean {
   const folder = path.dirname(file);
-  if (folder === checkout) return false;
+  if (folder === checkout || lstatSync(folder, { throwIfNoEntry: false }) === undefined) return false;
   try {
     return realpathSync(folder) !== path.join(realpathSync(checkout), path.relative(checkout, folder));
   } catch {

@@ -8,6 +8,7 @@ import { type Measure, LongLivedProcess } from '../long-lived-process.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { BeyondLimits } from '../../kernel/unavailable.ts';
 import { removePipes } from '../run/pipes.ts';
+import { bringAll } from './stores/open.ts';
 
 export interface GitObject {
   readonly id: string;
@@ -37,6 +38,10 @@ export class ObjectReader {
   }
 
   async check(names: readonly string[]): Promise<readonly (ObjectFacts | undefined)[]> {
+    return this.#again(() => this.#check(names));
+  }
+
+  async #check(names: readonly string[]): Promise<readonly (ObjectFacts | undefined)[]> {
     if (names.length === 0) return [];
     const request = names.map((name) => `info ${oneLine(name)}\n`).join('');
     const lines = await this.#ask(request, () => wholeLines(names.length), '--batch-check', names);
@@ -52,7 +57,17 @@ export class ObjectReader {
   }
 
   /** All in one request. */
-  async readAll(names: readonly string[]): Promise<readonly (GitObject | undefined)[]> {
+  readAll(names: readonly string[]): Promise<readonly (GitObject | undefined)[]> {
+    return this.#again(() => this.#readAll(names));
+  }
+
+  /** A branch may name an object that its agent wrote a moment ago and that is still in the agent's own store. */
+  async #again<T>(ask: () => Promise<readonly (T | undefined)[]>): Promise<readonly (T | undefined)[]> {
+    const found = await ask();
+    return found.every((one) => one !== undefined) || !(await bringAll(this.#dir)) ? found : ask();
+  }
+
+  async #readAll(names: readonly string[]): Promise<readonly (GitObject | undefined)[]> {
     if (names.length === 0) return [];
     const request = names.map((name) => `contents ${oneLine(name)}\n`).join('');
     const answer = await this.#ask(request, () => wholeObjects(names.length), '--batch', names);

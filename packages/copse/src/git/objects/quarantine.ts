@@ -19,22 +19,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   accessSync,
-  closeSync,
   constants,
   existsSync,
-  fsync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
@@ -44,11 +39,11 @@ import { tryFileLock } from '../lock.ts';
 import { readLoose } from './loose.ts';
 import type { GitObject } from './object-reader.ts';
 import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } from './packs.ts';
+import { PACKED_FROM, fileOf, head, putAll, wholeOf } from './put.ts';
 import type { TrustedDir } from '../process.ts';
 
 const PREFIX = 'copse-merging-';
 const NEW_MS = defaultPolicy.quarantine.newMs;
-const PACKED_FROM = defaultPolicy.quarantine.packedFrom;
 /** From so many objects on, the temporary store gets one pack. */
 const WORTH_A_PACK = 12;
 
@@ -307,46 +302,11 @@ function asHeld(found: GitObject | undefined): HeldObject | undefined {
     : undefined;
 }
 
-function wholeOf(type: string, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(head(type, content)), content]);
-}
-
-function head(type: string, content: Buffer): string {
-  return `${type} ${content.length}\0`;
-}
-
 const removeAtExit = new Set<string>();
 process.on('exit', () => removeAtExit.forEach(remove));
 
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-}
-
-function fileOf(objects: string, id: string): string {
-  return path.join(objects, id.slice(0, 2), id.slice(2));
-}
-
-/** Syncs all files at the same time: one after another, each would wait for the disk. */
-async function putAll(store: string, objects: readonly HeldObject[]): Promise<void> {
-  const fresh: { readonly from: string; readonly to: string; readonly opened: number }[] = [];
-  try {
-    for (const { id, type, content } of objects) {
-      const to = fileOf(store, id);
-      mkdirSync(path.dirname(to), { recursive: true });
-      const from = unusedBeside(to);
-      const opened = openSync(from, 'wx', 0o444);
-      fresh.push({ from, to, opened });
-      writeFileSync(opened, deflated(wholeOf(type, content)));
-    }
-    await Promise.all(fresh.map(({ opened }) => toDisk(opened)));
-    // Existing files are replaced: one may have other content under this name, or be old enough for garbage collection.
-    for (const { from, to } of fresh) renameSync(from, to);
-  } catch (error) {
-    for (const { from } of fresh) rmSync(from, { force: true });
-    throw error;
-  } finally {
-    for (const { opened } of fresh) closeSync(opened);
-  }
 }
 
 /** Not atomic: no other process reads this store before the write is complete. */
@@ -361,13 +321,6 @@ function writeOnce(file: string, whole: Buffer): void {
     write();
   }
 }
-
-/** `git gc` deletes files of this name if a killed process leaves one. */
-function unusedBeside(file: string): string {
-  return path.join(path.dirname(file), `tmp_obj_${randomBytes(9).toString('hex')}`);
-}
-
-const toDisk = promisify(fsync);
 
 /** tmpfs, used if 512 MB are free. */
 const MEMORY = '/dev/shm';

@@ -6,8 +6,11 @@ import { acceptedHead } from '../accepted/record.ts';
 import { outliveLock } from '../dead-locks.ts';
 import { commitsOf, isReachable, objectsOf, knownObjectsOf } from '../objects.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit, type TrustedDir } from '../process.ts';
+import { tipByFiles } from './tip-by-files.ts';
 
 export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
+  const known = tipByFiles(dir, ref);
+  if (known !== undefined) return known;
   const [found] = await objectsOf(dir).check([`${ref}^{commit}`]);
   return found && brand(found.id);
 }

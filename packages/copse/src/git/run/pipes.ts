@@ -32,10 +32,13 @@ export function removeKnownPipes(commonDir: string): void {
   }
 }
 
-/** Looks at everything in the repository's git directory. True when it removed something. */
+/**
+ * Looks at everything in the repository's git directory. True when it removed something. No git reads the stores of agents in
+ * `copse`, and a folder there may become a link to the repository's objects at any moment.
+ */
 export function removePipes(commonDir: string): boolean {
   let hasRemoved = false;
-  for (const file of specialFilesIn(commonDir, MOST_ENTRIES)) {
+  for (const file of specialFilesIn(commonDir, MOST_ENTRIES, path.join(commonDir, 'copse'))) {
     removeSpecial(file);
     hasRemoved = true;
   }
@@ -77,13 +80,14 @@ const READ_IN_WORKTREES: ReadonlySet<string> = new Set([
   '.gitmodules',
 ]);
 
-function* specialFilesIn(folder: string, most: number): Generator<string> {
+function* specialFilesIn(folder: string, most: number, except?: string): Generator<string> {
   const folders = [folder];
   let left = most;
   for (let at = folders.pop(); at !== undefined && left > 0; at = folders.pop()) {
     for (const entry of entriesOf(at)) {
       left -= 1;
       const place = path.join(at, entry.name);
+      if (place === except) continue;
       if (entry.isDirectory()) folders.push(place);
       else if (!entry.isFile() && (!entry.isSymbolicLink() || leadsToSpecial(place))) yield place;
     }

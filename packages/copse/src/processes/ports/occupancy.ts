@@ -3,7 +3,7 @@
  * a folder of which nothing is known is kept.
  */
 
-import type { InsideProcess, ProcessIdentity, TmuxSession } from '../../kernel/process.ts';
+import type { InsideProcess, NamedProcess, ProcessIdentity, TmuxSession } from '../../kernel/process.ts';
 
 /** Which processes count as an agent's own. */
 export interface Owners {
@@ -29,7 +29,7 @@ export type TmuxSessions =
 export interface Ended {
   readonly ended: readonly ProcessIdentity[];
   /** Still alive: another user's, stuck in the kernel, or Copse's own ancestors, which are never signalled. */
-  readonly remaining: readonly ProcessIdentity[];
+  readonly remaining: readonly NamedProcess[];
 }
 
 export interface Occupancy {

@@ -4,7 +4,7 @@
  */
 
 import type { AttemptId } from '../../kernel/ids.ts';
-import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { NamedProcess, ProcessIdentity } from '../../kernel/process.ts';
 
 export interface Programs {
   /** Without a terminal, or in one that a person can join. Throws `ProgramMissing` when the program or tmux is missing. */
@@ -35,8 +35,8 @@ export interface Program extends Confinable {
 export type ProgramEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'signalled'; readonly signal: string }
-  /** Its terminal was closed, or its exit code was lost. */
-  | { readonly kind: 'vanished' };
+  /** Its terminal was closed, or its exit code was lost; `why` follows the name of the program in a sentence. */
+  | { readonly kind: 'vanished'; readonly why?: string };
 
 export interface RunningProgram {
   /** Null when it ended before it could be identified. */
@@ -147,7 +147,7 @@ export interface Leftovers extends StartedProcesses {
 export interface EndedLeftovers {
   readonly ended: number;
   /** Those that survived SIGKILL or belong to another user. */
-  readonly remaining: number;
+  readonly remaining: readonly NamedProcess[];
 }
 
 export interface Moment {

@@ -1,6 +1,7 @@
 /** Runs commands that can be cancelled, and ends what they leave running. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,7 +10,9 @@ import type { EndedLeftovers, Leftovers, Step, StepEnd, StepEnding, Steps } from
 import { endMarked, endProcesses, markedProcesses } from '../end.ts';
 import { identify, identifyNow, listProcesses } from '../identity.ts';
 import { processesInside } from '../occupancy.ts';
-import { bootId, readRecord, recordProcesses } from './recorder.ts';
+import { closeGroup, openGroup } from '../cgroup.ts';
+import { bootId, recordProcesses, recordedGroup } from './recorder.ts';
+import { type Watched, startWatched } from './watched.ts';
 
 export const steps: Steps = {
   run: runStep,
@@ -23,12 +26,16 @@ export const steps: Steps = {
 
 async function runStep(step: Step): Promise<StepEnd> {
   if (step.signal.aborted) return { ending: { kind: 'cancelled' }, since: 0, drain: async () => {} };
-  const child = start(step);
+  const group = openGroup(`step-${randomUUID()}`);
+  const recorder = recordProcesses({ file: step.record, around: NO_PROCESS, group });
+  // Until there is a record, no other process knows of the group.
+  await recorder.look().catch(() => {});
+  const watched = start(step, group);
+  const { child } = watched;
   const closed = once(child, 'close').catch(() => {});
-  const recorder = recordProcesses({ file: step.record, around: NO_PROCESS });
   const isOver = new AbortController();
   try {
-    const ended = endingOf(child);
+    const ended = endingOf(watched);
     const since = await beginOf(child);
     if (child.pid !== undefined) recorder.add({ pid: child.pid, startTime: since });
     const limitMs = Math.min(step.timeoutMs, LONGEST_MS);
@@ -51,29 +58,27 @@ const NO_PROCESS = { pid: -1, startTime: 0 };
 const LONGEST_MS = 2 ** 31 - 1;
 const DRAIN_MS = 1_000;
 
-function start({ command, folder, environment, output }: Step): ChildProcess {
+function start({ command, folder, environment, output }: Step, group: string | undefined): Watched {
   // A shell joins both streams, so that lines keep their order.
   const [file = '', ...args] = typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command;
-  const child = spawn(file, args, {
-    cwd: folder,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => output.write(chunk)).on('error', () => {});
-  return child;
+  const stdio = ['ignore', 'pipe', 'pipe'] as const;
+  const watched = startWatched({ argv: [file, ...args], folder, environment, stdio, group });
+  const { stdout, stderr } = watched.child;
+  for (const stream of [stdout, stderr])
+    stream?.on('data', (chunk: Buffer) => output.write(chunk)).on('error', () => {});
+  return watched;
 }
 
-function endingOf(child: ChildProcess): Promise<StepEnding> {
-  return new Promise((resolve) => {
-    child.once('error', (error: NodeJS.ErrnoException) =>
-      resolve({ kind: 'not_started', code: error.code, message: error.message }),
-    );
-    child.once('exit', (code, signal) =>
-      resolve(code === null ? { kind: 'signal', signal: signal ?? 'SIGKILL' } : { kind: 'exit', code }),
-    );
-  });
+async function endingOf({ started, ended }: Watched): Promise<StepEnding> {
+  try {
+    await started;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { kind: 'not_started', code, message };
+  }
+  const end = await ended;
+  if (end.kind === 'exited') return { kind: 'exit', code: end.code };
+  return { kind: 'signal', signal: end.kind === 'signalled' ? (end.signal as NodeJS.Signals) : 'SIGKILL' };
 }
 
 /** If it has already ended, the start of this process: it began after that. */
@@ -98,15 +103,13 @@ async function drain({ stdout, stderr }: ChildProcess, closed: Promise<unknown>)
 
 async function endLeftovers(of: Leftovers): Promise<EndedLeftovers> {
   const { graceMs } = of;
-  const started = await endMarked(of.mark, of.records.flatMap(readRecord), { graceMs });
+  const started = await endMarked(of.mark, [], { graceMs, records: of.records });
+  for (const group of of.records.map(recordedGroup)) if (group !== undefined) await closeGroup(group);
   const strays = await leftInside(of);
   const inside = strays.length === 0 ? { ended: [], remaining: [] } : await endProcesses(strays, { graceMs });
-  const count = (one: readonly ProcessIdentity[], other: readonly ProcessIdentity[]) =>
-    new Set([...one, ...other].map(({ pid }) => pid)).size;
-  return {
-    ended: count(started.ended, inside.ended),
-    remaining: count(started.remaining, inside.remaining),
-  };
+  const ended = new Set([...started.ended, ...inside.ended].map(({ pid }) => pid)).size;
+  const remaining = new Map([...started.remaining, ...inside.remaining].map((one) => [one.pid, one]));
+  return { ended, remaining: [...remaining.values()] };
 }
 
 /** None if that cannot be found out: then none of them is ended either. */
@@ -130,6 +133,5 @@ async function leftInside(of: Leftovers): Promise<readonly ProcessIdentity[]> {
 }
 
 async function pidsOf({ mark, records }: NonNullable<Leftovers['spare']>): Promise<readonly number[]> {
-  const found = await Promise.all([undefined, ...records].map((record) => markedProcesses(mark, record)));
-  return found.flat().map(({ pid }) => pid);
+  return (await markedProcesses(mark, { records })).map(({ pid }) => pid);
 }

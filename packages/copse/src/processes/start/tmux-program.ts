@@ -1,7 +1,7 @@
 /**
  * A program inside a tmux session that a person can join.
  *
- *   job file → tmux → launcher → program → exit file → the pane closes
+ *   job file → tmux → launcher → reaper → program → exit file → the pane closes
  *
  * tmux takes few and short arguments, and its server has an environment of its own, so what to run is in a file that the
  * launcher reads, and deletes once the program runs. How the program ended is in another one, because it is tmux's
@@ -24,12 +24,13 @@ import { identify, isAlive } from '../identity.ts';
 import { LAUNCHER } from '../launcher.ts';
 import { missing, openLog } from './starting.ts';
 import { type TmuxServer, askTmux } from '../tmux.ts';
+import { watchedArguments } from './watched.ts';
 import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 export async function startInTmux(
   program: Program,
   name: string,
-  server: TmuxServer,
+  { server, group }: { readonly server: TmuxServer; readonly group: string | undefined },
 ): Promise<RunningProgram> {
   if (!/^[\w-]+$/.test(name)) throw new Error(`${name} cannot be the name of a tmux session.`);
   const files = { job: `${program.log}.job`, exit: `${program.log}.exit` };
@@ -38,7 +39,8 @@ export async function startInTmux(
   // tmux's shell would make it with the rights that its umask gives.
   closeSync(openLog(program.log));
   const { argv, folder, environment: env, input } = program;
-  const job = JSON.stringify({ argv, folder, env, input, exit: files.exit });
+  const watched = watchedArguments({ ...program, group });
+  const job = JSON.stringify({ ...watched, folder, env, input, exit: files.exit });
   writeFileSync(files.job, job, { flag: 'wx', mode: 0o600 });
   try {
     const pane = await openPane(program, name, files.job, server);

@@ -8,6 +8,7 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../ports/checks.ts';
 import { type AttemptId, brand } from '../../kernel/ids.ts';
 import type { EndedLeftovers, Leftovers, Sandbox, Step, StepEnd } from '../../processes/ports/programs.ts';
+import { processList } from '../../kernel/process.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type CheckOutput, keepOutput } from './output.ts';
@@ -121,8 +122,8 @@ export class RunCommands {
     const judgement =
       problem !== null
         ? infrastructure(`printed output that could not be written to its log (${problem})`)
-        : left.remaining > 0
-          ? infrastructure(`left ${left.remaining} processes running that cannot be ended`)
+        : left.remaining.length > 0
+          ? infrastructure(`left processes that cannot be ended: ${processList(left.remaining)}`)
           : await this.#judge(end, check, folder.path);
     return {
       name,

@@ -18,6 +18,7 @@ import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { brand } from '../../kernel/ids.ts';
+import { processList } from '../../kernel/process.ts';
 import type { CheckRequest, CheckRunEnd } from '../ports/checks.ts';
 import type { FurnishReport } from '../../workspaces/ports/furnishing.ts';
 import type { RegisteredWorktree } from '../../git/port.ts';
@@ -72,11 +73,9 @@ type LeftoverContext = Pick<CheckRunner, 'home' | 'places' | 'graceMs' | 'steps'
 export async function endEarlier(runner: LeftoverContext, slot: number): Promise<string | undefined> {
   const notes = notesOf(runner.home, slot);
   const note = notes.read(await runner.steps.moment());
-  const { ended, remaining } = note ? await endRun(runner, slot, note) : { ended: 0, remaining: 0 };
-  if (remaining > 0)
-    throw new Error(
-      `Cannot end ${remaining} processes of the check ${note?.id} in ${runner.places.path(slot)}.`,
-    );
+  const { ended, remaining } = note ? await endRun(runner, slot, note) : { ended: 0, remaining: [] };
+  if (remaining.length > 0)
+    throw new Error(`Cannot end these processes of the check ${note?.id}: ${processList(remaining)}.`);
   notes.forget();
   if (note === undefined || ended === 0) return undefined;
   const what = ended === 1 ? '1 process' : `${ended} processes`;

@@ -5,12 +5,13 @@
  *   .copse/queue/<slot>/step-<step>.json    the processes seen (recorder.ts)
  */
 
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Moment } from '../../processes/ports/programs.ts';
+import { namesIn } from '../../kernel/system/names-in.ts';
 import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 export interface SlotNote extends Moment {
@@ -72,13 +73,5 @@ function readNote(file: string): SlotNote | undefined {
   } catch {
     // Absent, or cut short while it was written.
     return undefined;
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

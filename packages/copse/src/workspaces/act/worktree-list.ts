@@ -8,6 +8,9 @@ import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../rules/
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
 
+/** Less than other acts need, so that it opens sooner. */
+export type ListContext = Pick<WorkspaceContext, 'board' | 'clock' | 'git' | 'node' | 'target'>;
+
 export interface ListedWorktree {
   readonly workspace: Workspace;
   readonly path: string;
@@ -33,7 +36,9 @@ export interface SpareWorktree {
 }
 
 /** Worktrees that git has registered and that belong to no task. */
-export async function listSpareWorktrees(context: WorkspaceContext): Promise<readonly SpareWorktree[]> {
+export async function listSpareWorktrees(
+  context: ListContext & Pick<WorkspaceContext, 'pool'>,
+): Promise<readonly SpareWorktree[]> {
   const { git, pool } = context;
   const ours = new Set<string>((await loadWorkspaces(context)).map(({ worktree }) => worktree.path));
   const pooled = new Set(pool.list().map(({ path }) => path));
@@ -52,7 +57,7 @@ function kindOf(name: string, isPooled: boolean): SpareWorktree['kind'] {
 const AT_ONCE = 4;
 
 /** Oldest first. */
-export async function listWorktrees(context: WorkspaceContext): Promise<readonly ListedWorktree[]> {
+export async function listWorktrees(context: ListContext): Promise<readonly ListedWorktree[]> {
   const workspaces = await loadWorkspaces(context);
   const listed: ListedWorktree[] = [];
   for (let from = 0; from < workspaces.length; from += AT_ONCE) {
@@ -65,7 +70,7 @@ export async function listWorktrees(context: WorkspaceContext): Promise<readonly
 type WithWorktree = Workspace & { readonly worktree: NonNullable<Workspace['worktree']> };
 
 /** One for each task: the latest that was not released. */
-async function loadWorkspaces({ board, node }: WorkspaceContext): Promise<readonly WithWorktree[]> {
+async function loadWorkspaces({ board, node }: ListContext): Promise<readonly WithWorktree[]> {
   const all = await board.list('workspace');
   const latest = new Map(
     all
@@ -76,7 +81,7 @@ async function loadWorkspaces({ board, node }: WorkspaceContext): Promise<readon
   return [...latest.values()];
 }
 
-async function describe(context: WorkspaceContext, workspace: WithWorktree): Promise<ListedWorktree> {
+async function describe(context: ListContext, workspace: WithWorktree): Promise<ListedWorktree> {
   const { git, board } = context;
   const { path, branch } = workspace.worktree;
   const facts = await git.look(path);
@@ -108,7 +113,7 @@ async function describe(context: WorkspaceContext, workspace: WithWorktree): Pro
 }
 
 async function countCommits(
-  { git, target }: WorkspaceContext,
+  { git, target }: ListContext,
   { worktree }: WithWorktree,
   { head }: Extract<WorktreeFacts, { state: 'healthy' }>,
 ): Promise<{ readonly own: number; readonly ahead: number | null }> {
@@ -119,7 +124,7 @@ async function countCommits(
 }
 
 /** Null when git cannot tell, so that one worktree does not fail the whole list. */
-async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
+async function countUncommitted({ git }: ListContext, path: string): Promise<number | null> {
   try {
     const { changed, untracked } = await git.uncommitted(path);
     return changed.length + untracked.length;

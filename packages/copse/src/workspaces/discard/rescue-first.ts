@@ -7,12 +7,14 @@ import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.t
 import type { Git, Rescues, SnapshotRequest } from '../../git/port.ts';
 
 interface Ports {
-  readonly git: Pick<Git, 'look' | 'moveRef' | 'tip'>;
+  readonly git: Pick<Git, 'look' | 'moveRef' | 'stores' | 'tip'>;
   readonly rescues: Rescues;
 }
 
 /** The ref of the snapshot; null when there was nothing to save. */
 export async function rescueFirst({ git, rescues }: Ports, request: SnapshotRequest): Promise<string | null> {
+  // A killed agent of a sandbox leaves objects that the repository does not have yet.
+  await git.stores.bring(request.task);
   const facts = await git.look(request.worktree);
   const isEmpty =
     facts.state === 'absent' ? !facts.isRegistered : facts.state === 'broken' && facts.isUnfinished;

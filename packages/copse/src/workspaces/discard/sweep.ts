@@ -1,11 +1,12 @@
 /**
  * Frees what would otherwise stay for ever: removals that a kill ended between the trash and the board, ports of tasks that
- * have no workspace, scratch folders of killed processes, and logs, locks and kept refs of finished tasks. Each round does a
+ * have no workspace, object stores of attempts that are over, scratch folders of killed processes, and logs, locks and kept refs of finished tasks. Each round does a
  * bounded part; the next goes on.
  */
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import { isFinished } from '../../tasks/rules/task.ts';
 import type { KeepRef, TaskLeftovers } from '../ports/leftovers.ts';
 import { releasePorts } from '../act/ports-of-sessions.ts';
@@ -18,6 +19,7 @@ import { branchRef } from './rescue-first.ts';
 export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   await finishRemovals(context);
   await returnPorts(context);
+  await closeStores(context);
   await leftovers.deleteScratch(context.clock.now());
   await boundLogs(context, leftovers);
   await dropLocks(context, leftovers);
@@ -62,6 +64,23 @@ async function returnPorts(context: WorkspaceContext): Promise<void> {
   }
 }
 
+/** Their runner or its recovery was killed. What cannot be brought is kept until the task is finished. */
+async function closeStores(context: WorkspaceContext): Promise<void> {
+  const { board, git } = context;
+  const stores = git.stores.list().slice(0, MOST);
+  const isOver = await finishedAmong(
+    context,
+    stores.map(({ task }) => task),
+  );
+  for (const store of stores) {
+    const attempt = await board.get('attempt', store.attempt);
+    if (attempt !== undefined && attempt.end === null) continue;
+    const closed = isOver(store.task) ? git.stores.drop(store) : git.stores.close(store);
+    // Its task is told when it is worked on again; here it must not keep others from being closed.
+    await closed.catch(unlessBeyondLimits);
+  }
+}
+
 async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   const { clock, policy } = context;
   const { logsKept, logAgeMs } = policy.maintenance;
@@ -102,6 +121,10 @@ async function dropLandedRefs(context: WorkspaceContext, leftovers: TaskLeftover
     if (isOver) over.push(one);
   }
   await leftovers.dropKept(over);
+}
+
+function unlessBeyondLimits(error: unknown): void {
+  if (!isBeyondLimits(error)) throw error;
 }
 
 /** Tasks that were deleted from the board are over too. */

@@ -4,19 +4,22 @@
  * out are ended with it.
  */
 
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { constants, closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines, CommandsOutcome } from '../ports/furnishing.ts';
 import type { Sandbox } from '../../processes/ports/programs.ts';
+import { processList } from '../../kernel/process.ts';
+import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { endMarked } from '../../processes/end.ts';
+import { type Watched, startWatched } from '../../processes/start/watched.ts';
 
 export interface CommandsRequest extends CommandLines {
   /** `env` is all of it: nothing of this process's environment is added. */
@@ -25,12 +28,16 @@ export interface CommandsRequest extends CommandLines {
   readonly startIn?: string;
   /** The sandbox they run in, if any. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
+  /** The control group of the attempt that they belong to. */
+  readonly group?: string | undefined;
 }
 
 const GRACE_MS = defaultPolicy.commands.endGraceMs;
 const TAIL_LINES = defaultPolicy.commands.tailLines;
 const TAIL_BYTES = defaultPolicy.commands.tailBytes;
 const MARK = 'COPSE_COMMAND';
+/** The longest time that a timer can be set for. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
   if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
@@ -57,39 +64,58 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
   try {
     writeSync(output, `$ ${command}\n`);
     const program = programOf(command, request, id);
-    return await new Promise<Ending>((resolve, reject) => {
-      const [file, ...args] = program.argv;
-      const child = spawn(file, args, {
-        cwd: program.folder,
-        env: program.environment,
-        stdio: ['ignore', output, output],
-        detached: true,
-      });
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        void endAll(child.pid, id).then(() => resolve({ because: 'timeout', code: null }), reject);
-      }, request.timeoutMs);
-      child.once('error', (error) => {
-        clearTimeout(timer);
-        writeSync(output, `${error.message}\n`);
-        resolve({ because: 'not_started', code: null });
-      });
-      child.once('exit', (code, signal) => {
-        if (isLate) return;
-        clearTimeout(timer);
-        const ended = { because: 'exit', code: code ?? (signal && 128 + system.signals[signal]) } as const;
-        if (!request.leavesNothing) return resolve(ended);
-        void endAll(child.pid, id).then(() => resolve(ended), reject);
-      });
-    });
+    // In a group that is not its own, what it leaves running is ended with the rest of the group.
+    const own = request.leavesNothing === true ? openGroup(`command-${id}`) : undefined;
+    const group = own ?? request.group;
+    const watched = startWatched({ ...program, stdio: ['ignore', output, output], group });
+    const endAll = async () => {
+      const said = await endOf(watched, { id, group: own });
+      if (said !== null) writeSync(output, `${said}\n`);
+    };
+    const ended = await endingOf(watched, request.timeoutMs);
+    if (ended.because === 'not_started') writeSync(output, `${ended.message}\n`);
+    else if (ended.because === 'timeout' || request.leavesNothing) await endAll();
+    if (own !== undefined) await closeGroup(own);
+    return { because: ended.because, code: ended.code };
   } finally {
     closeSync(output);
   }
 }
 
-async function endAll(leader: number | undefined, id: string): Promise<void> {
-  if (leader !== undefined) await endMarked(`${MARK}=${id}`, [], { graceMs: GRACE_MS, leader });
+async function endingOf(
+  { started, ended }: Watched,
+  timeoutMs: number,
+): Promise<Ending & { readonly message?: string }> {
+  try {
+    await started;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { because: 'not_started', code: null, message };
+  }
+  const isOver = new AbortController();
+  const late = sleep(
+    Math.min(timeoutMs, LONGEST_MS),
+    { kind: 'timeout' as const },
+    { signal: isOver.signal },
+  );
+  late.catch(() => {});
+  const end = await Promise.race([ended, late]);
+  isOver.abort();
+  if (end.kind === 'timeout') return { because: 'timeout', code: null };
+  if (end.kind === 'exited') return { because: 'exit', code: end.code };
+  const signal = end.kind === 'signalled' ? (end.signal as NodeJS.Signals) : 'SIGKILL';
+  return { because: 'exit', code: 128 + system.signals[signal] };
+}
+
+/** Ends all that it started. A sentence about what cannot be ended. */
+async function endOf(
+  { child: { pid }, first }: Watched,
+  { id, group }: { readonly id: string; readonly group: string | undefined },
+): Promise<string | null> {
+  if (pid === undefined) return null;
+  const known = { graceMs: GRACE_MS, leader: pid, group };
+  const { remaining } = await endMarked(`${MARK}=${id}`, first === null ? [] : [first], known);
+  return remaining.length === 0 ? null : `copse: Still running, cannot be ended: ${processList(remaining)}.`;
 }
 
 function programOf(command: string, request: CommandsRequest, id: string) {

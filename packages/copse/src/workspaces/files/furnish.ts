@@ -47,19 +47,27 @@ export interface Confined {
   readonly scratch: string;
 }
 
-/** `confine` opens the sandbox of an agent; undefined for an agent without one. */
+/**
+ * `confine` opens the sandbox of an agent; undefined for an agent without one. `group` is the control group of the attempt for
+ * which set-up runs.
+ */
 export function workspaceFurnishing(
   git: FurnishingGit,
   confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined> = () =>
     Promise.resolve(undefined),
+  group?: string,
 ): Furnishing {
   return {
-    furnish: (request) => furnish(git, request),
+    furnish: (request) => furnish(git, request, group),
     dismantle: (request) => dismantle(git, request, confine),
   };
 }
 
-async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<FurnishReport> {
+async function furnish(
+  git: FurnishingGit,
+  request: FurnishRequest,
+  group: string | undefined,
+): Promise<FurnishReport> {
   if (existsSync(request.marker)) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
   const notes = [
     ...(await excludeOwnFiles(git, request)),
@@ -68,7 +76,7 @@ async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<Fur
   const files = request.source === null ? NOTHING : await bring(git, request, request.source);
   const submodules = await git.submodules(request.target, request.commit);
   notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
-  const setup = await runSetup(request, notes);
+  const setup = await runSetup(request, notes, group);
   if (setup.kind === 'done') await writeFile(request.marker, '');
   return { ...files, submodules, notes, setup };
 }
@@ -215,12 +223,16 @@ async function makeLink(entry: string, source: string, target: string): Promise<
   }
 }
 
-async function runSetup(request: FurnishRequest, notes: string[]): Promise<CommandsOutcome> {
+async function runSetup(
+  request: FurnishRequest,
+  notes: string[],
+  group: string | undefined,
+): Promise<CommandsOutcome> {
   const { commands, foreign } = commandsOf(request, 'setup');
   notes.push(...foreign.notes);
   if (foreign.from !== null && commands.length > 0)
     notes.push(`Set up as ${foreign.from} says, because copse.yml has no workspace.setup.`);
-  return run(request, 'setup', commands);
+  return run(request, 'setup', commands, { group });
 }
 
 /**
@@ -293,10 +305,14 @@ function run(
   request: Omit<DismantleRequest, 'base' | 'sparse'>,
   name: 'setup' | 'teardown',
   commands: readonly string[],
-  inBase?: { readonly confined: Confined | undefined; readonly startIn: string },
+  how: {
+    readonly confined?: Confined | undefined;
+    readonly startIn?: string;
+    readonly group?: string | undefined;
+  },
 ): Promise<CommandsOutcome> {
   const { target, source, env, settings } = request;
-  const { confined, startIn } = inBase ?? {};
+  const { confined, startIn, group } = how;
   const others = source === null ? {} : foreignEnvironment(source.folder, target.folder, env['COPSE_PORT']);
   return runCommands({
     name,
@@ -313,6 +329,7 @@ function run(
     ...(confined && { confined, isWhole: true }),
     timeoutMs: settings.commandTimeoutMs,
     logFolder: path.join(request.home, '.copse', 'logs', request.task),
+    group,
   });
 }
 

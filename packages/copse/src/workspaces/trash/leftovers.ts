@@ -7,6 +7,7 @@ import path from 'node:path';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { type TaskId, parseTaskId, timestamp } from '../../kernel/ids.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
+import { namesIn } from '../../kernel/system/names-in.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { identify } from '../../processes/identity.ts';
@@ -73,10 +74,6 @@ function changedAt(folder: string): number {
 
 function foldersIn(folder: string): readonly Dirent[] {
   return entriesIn(folder).filter((entry) => entry.isDirectory());
-}
-
-function namesIn(folder: string): readonly string[] {
-  return entriesIn(folder).map(({ name }) => name);
 }
 
 function entriesIn(folder: string): readonly Dirent[] {

@@ -17,13 +17,13 @@
  * that fails too, nothing is removed, copied or deleted.
  */
 
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { lstatSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
+import { removeTree } from '../../kernel/system/remove-tree.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
 import { RECORD, isThere, listTrash, readEntry, trashFolder, writeEntry } from './entry.ts';
@@ -186,26 +186,6 @@ function makeFolder(folder: string): void {
   for (const one of [folder, path.dirname(folder)]) {
     if (lstatSync(one).isDirectory()) continue;
     throw new Error(`${one} is a link and not a folder, so nothing is moved there. Remove the link.`);
-  }
-}
-
-/** Follows no link. Read-only folders, as in some package caches, are made writable first. */
-async function removeTree(place: string, isWanted = true): Promise<void> {
-  if (!isWanted) return;
-  try {
-    await rm(place, { recursive: true, force: true });
-  } catch (error) {
-    if (!hasCode(error, 'EACCES', 'EPERM')) throw error;
-    makeWritable(place);
-    await rm(place, { recursive: true, force: true });
-  }
-}
-
-function makeWritable(folder: string): void {
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return;
-  chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) makeWritable(path.join(folder, entry.name));
   }
 }
 

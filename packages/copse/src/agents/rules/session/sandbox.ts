@@ -5,8 +5,11 @@
  * branch's log. A branch is a file that git replaces, so its folder must be writable, and with it every branch in that folder:
  * a sandboxed task needs a branch folder of its own.
  *
+ * Objects go to a store of the attempt's own where folders can be mounted (git/objects/stores/layout.ts). Elsewhere they are
+ * shared: then packs and alternates stay read-only.
+ *
  * Some files inside the writable folders stay read-only, because git trusts them outside of the sandbox: the repository that
- * a worktree belongs to, its configuration, and packed objects.
+ * a worktree belongs to, and its configuration.
  */
 
 import type { BranchName, TaskId } from '../../../kernel/ids.ts';
@@ -32,6 +35,8 @@ export interface WorktreePlaces {
   /** The repository that all worktrees share. */
   readonly commonDir: string;
   readonly namespace: string;
+  /** Whether the repository's own objects are written. */
+  readonly sharesObjects: boolean;
 }
 
 export interface WriteSet {
@@ -41,13 +46,19 @@ export interface WriteSet {
   readonly keep: readonly string[];
 }
 
-export function worktreeWriteSet({ worktree, gitDir, commonDir, namespace }: WorktreePlaces): WriteSet {
+export function worktreeWriteSet({
+  worktree,
+  gitDir,
+  commonDir,
+  namespace,
+  sharesObjects,
+}: WorktreePlaces): WriteSet {
   const objects = `${commonDir}/objects`;
   return {
     write: [
       worktree,
       gitDir,
-      objects,
+      ...(sharesObjects ? [objects] : []),
       `${commonDir}/refs/heads/${namespace}`,
       `${commonDir}/logs/refs/heads/${namespace}`,
     ],
@@ -55,8 +66,7 @@ export function worktreeWriteSet({ worktree, gitDir, commonDir, namespace }: Wor
       `${worktree}/.git`,
       ...['commondir', 'gitdir', 'locked', 'config.worktree'].map((name) => `${gitDir}/${name}`),
       // A commit adds loose objects. Packs and alternates would affect all worktrees.
-      `${objects}/pack`,
-      `${objects}/info`,
+      ...(sharesObjects ? [`${objects}/pack`, `${objects}/info`] : []),
     ],
   };
 }

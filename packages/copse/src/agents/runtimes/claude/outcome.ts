@@ -28,7 +28,7 @@ function endReason(end: ProgramEnd): string {
     case 'signalled':
       return `Claude Code was killed by ${end.signal}`;
     case 'vanished':
-      return 'the terminal of Claude Code was closed';
+      return end.why ?? 'the terminal of Claude Code was closed';
     default:
       throw new Error(`A program cannot end by ${String(end satisfies never)}`);
   }

@@ -143,7 +143,11 @@ function outcomeOf(end: ProgramEnd, tail: () => string): RuntimeOutcome {
         reason: withTail(`it was killed by ${end.signal}`, tail()),
       };
     case 'vanished':
-      return { kind: 'crashed', exitCode: null, reason: withTail('its terminal was closed', tail()) };
+      return {
+        kind: 'crashed',
+        exitCode: null,
+        reason: withTail(end.why ?? 'its terminal was closed', tail()),
+      };
     default:
       throw new Error(`A program cannot end by ${String(end satisfies never)}`);
   }

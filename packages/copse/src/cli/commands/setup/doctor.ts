@@ -5,6 +5,7 @@ import { loadPending } from '../../../compose/accepted.ts';
 import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
 import { findRepository, openContext, requireRepository } from '../../../compose/open.ts';
 import type { Board } from '../../../board/port.ts';
+import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
@@ -148,21 +149,27 @@ async function disk(cli: Cli): Promise<HealthCheck> {
 /** What is missing is no fault unless an agent asks for it; then `copse agents` says so. */
 async function confinement(cli: Cli): Promise<readonly HealthCheck[]> {
   const { confinementHere } = await import('../../../compose/run/confinement.ts');
-  const { runtime, docker, hasGroups } = confinementHere(cli);
+  const here = confinementHere(cli);
   const can = (sandbox: string, problem: string | null) =>
     problem === null
       ? `sandbox: ${sandbox} can confine agents`
       : `sandbox: ${sandbox} cannot confine agents, because ${problem}`;
   return [
-    fine('sandbox', can('runtime', runtime)),
-    fine('docker', can('docker', docker)),
-    fine(
-      'processes',
-      hasGroups
-        ? 'control groups: every process of an attempt is found and ended'
-        : 'no control groups here: without a sandbox, a process that wipes its environment and leaves its parents at once can outlive its attempt',
-    ),
+    fine('sandbox', can('runtime', here.runtime)),
+    fine('docker', can('docker', here.docker)),
+    fine('processes', processesFound(here)),
   ];
+}
+
+/** How the processes of agents without a sandbox are found when they hide. */
+function processesFound({ hasGroups, reaper }: Confinement): string {
+  if (hasGroups && reaper !== null)
+    return `control groups and a reaper (${reaper}): every process of an attempt is found and ended`;
+  if (hasGroups)
+    return 'control groups, but neither perl nor python3 for a reaper: a process that moves to another group can outlive its attempt';
+  if (reaper !== null)
+    return `a reaper (${reaper}), but no control groups: a process that hides and kills the reaper can outlive its attempt`;
+  return 'neither control groups nor perl or python3 for a reaper: a process that wipes its environment and leaves its parents at once can outlive its attempt';
 }
 
 function gigabytes(bytes: number): string {

@@ -1,4 +1,5 @@
 import {
+  type ListContext,
   type ListedWorktree,
   type SpareWorktree,
   listSpareWorktrees,
@@ -10,6 +11,7 @@ import { worktreeView } from '../../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { age } from '../../../explain/rules/amounts.ts';
+import { withWorktreeList } from '../../../compose/look.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -18,19 +20,30 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withWorkspaces(cli, async (context) => {
-    const worktrees = await listWorktrees(context);
-    const spare = options.all ? await listSpareWorktrees(context) : [];
-    if (options.json) {
-      const others = spare.map(({ path, kind }) => ({ worktree: path, kind }));
-      cli.output.json({ worktrees: worktrees.map(worktreeView), ...(options.all && { others }) });
-      return;
-    }
-    print(cli, worktrees, context.clock.now());
-    for (const { path, kind } of spare) {
-      cli.output.line(`${kinds[kind]}\n${cli.output.style('dim', `      ${shown(path)}`)}`);
-    }
-  });
+  // The pool is opened only when it is asked for.
+  if (options.all)
+    await withWorkspaces(cli, async (context) =>
+      show(cli, options, context, await listSpareWorktrees(context)),
+    );
+  else await withWorktreeList(cli, (context) => show(cli, options, context, []));
+}
+
+async function show(
+  cli: Cli,
+  { all, json }: Options,
+  context: ListContext,
+  spare: readonly SpareWorktree[],
+): Promise<void> {
+  const worktrees = await listWorktrees(context);
+  if (json) {
+    const others = spare.map(({ path, kind }) => ({ worktree: path, kind }));
+    cli.output.json({ worktrees: worktrees.map(worktreeView), ...(all && { others }) });
+    return;
+  }
+  print(cli, worktrees, context.clock.now());
+  for (const { path, kind } of spare) {
+    cli.output.line(`${kinds[kind]}\n${cli.output.style('dim', `      ${shown(path)}`)}`);
+  }
 }
 
 const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {

@@ -1,0 +1,25 @@
+import { chmodSync, lstatSync, readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+
+import { hasCode } from './error-code.ts';
+
+/** Follows no link. Read-only folders, as in some package caches, are made writable first. */
+export async function removeTree(place: string, isWanted = true): Promise<void> {
+  if (!isWanted) return;
+  try {
+    await rm(place, { recursive: true, force: true });
+  } catch (error) {
+    if (!hasCode(error, 'EACCES', 'EPERM')) throw error;
+    makeWritable(place);
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+function makeWritable(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) makeWritable(path.join(folder, entry.name));
+  }
+}
