@@ -16,6 +16,7 @@ import { openLeftovers } from '../../../compose/leftovers.ts';
 import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { messageOf } from '../../read-text.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
@@ -91,6 +92,10 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     signal: telling.signal,
     onProblem: (reason) => view.problem(null, reason),
   });
+  // One that fails ends neither the others nor the loop, and none reads the board after it is closed.
+  const beside = [told, notified, radar, keptUp].map((work) =>
+    work.catch((error: unknown) => view.problem(null, messageOf(error))),
+  );
   try {
     let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
@@ -99,19 +104,16 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
       untilIdle: options.untilIdle ?? false,
       pollIntervalMs: context.policy.orchestration.pollIntervalMs,
       onPass: (pass) => view.pass((last = pass)),
-      onProblem: (error) => view.problem(null, error instanceof Error ? error.message : String(error)),
+      onProblem: (error) => view.problem(null, messageOf(error)),
     });
     telling.abort();
-    await told;
-    await notified;
-    await radar;
-    await keptUp;
+    await Promise.all(beside);
     view.close();
     await printEnd(cli, context, end);
     if (end === 'idle') await failIfLeft(cli, context, last?.waiting ?? []);
   } finally {
     telling.abort();
-    await keptUp;
+    await Promise.all(beside);
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
   }
