@@ -1,6 +1,6 @@
 /** What Copse remembers of the set-up of a worktree, in `.copse`: an agent in a sandbox must not decide that it runs again. */
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { readIfThere } from '../../kernel/system/plain-file.ts';
@@ -10,7 +10,7 @@ interface FurnishedWorktree {
   readonly isSetUp: boolean;
   /** Set-up has begun in the files of the base and is not done: no agent has been in the worktree. */
   readonly isAsBase: boolean;
-  /** An agent with a sandbox worked on the task; null if not known. Stays when the worktree is removed. */
+  /** An agent with a sandbox worked on the task; null if not known. Stays without the worktree until the task is over. */
   readonly isConfined: boolean | null;
 }
 
@@ -35,4 +35,10 @@ export function writeRecord(file: string | null, record: FurnishedWorktree): voi
 export function startOver(file: string): void {
   const { isConfined } = readRecord(file);
   if (isConfined !== null) writeRecord(file, { ...UNKNOWN, isConfined });
+}
+
+/** Not that of a worktree that exists. */
+export function dropRecord(file: string): void {
+  const { isSetUp, isAsBase } = readRecord(file);
+  if (!isSetUp && !isAsBase) rmSync(file, { force: true });
 }
