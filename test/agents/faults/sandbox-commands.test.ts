@@ -106,7 +106,7 @@ describe.runIf(noSandbox === null)('commands on what an agent in a sandbox wrote
     expect(escaped(site)).toEqual([]);
   });
 
-  // promise: sandbox-commands
+  // promise: checks-confined
   it(
     'are run in the sandbox of checks when they regenerate or merge a file in conflict',
     { timeout: 120_000 },
