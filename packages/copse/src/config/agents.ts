@@ -27,7 +27,9 @@ const workingDirectory = z
           .max(1_000_000)
           .describe('Commits of history to clone; default: all. No effect yet.')
           .optional(),
-        default_branch: branch.describe('Base branch of new work; default: detected. No effect yet.').optional(),
+        default_branch: branch
+          .describe('Base branch of new work; default: detected. No effect yet.')
+          .optional(),
       }),
     ],
     { error: 'must be a path or a mapping with `root`' },
@@ -133,7 +135,9 @@ const agentSection = section(
       .describe(
         'Variables of yours that the agent gets although they open a remote or another provider, such as `GH_TOKEN` or `SSH_AUTH_SOCK`; without this it gets the others only.',
       ),
-    schedules: z.record(name, schedule).describe('Schedules on which the agent starts, by name. No effect yet.'),
+    schedules: z
+      .record(name, schedule)
+      .describe('Schedules on which the agent starts, by name. No effect yet.'),
     hooks,
     docker,
   },

@@ -74,9 +74,15 @@ export const maintenanceSection = section(
       {
         enabled: z.boolean().describe('Remove old worktrees automatically. No effect yet.'),
         interval: duration.describe('Time between two cleanups. No effect yet.'),
-        max_worktree_age: durationOrZero.describe('Age after which worktrees of finished tasks are removed. No effect yet.'),
-        max_abandoned_age: durationOrZero.describe('Time without a lease after which worktrees are rescued and released. No effect yet.'),
-        cleanup_on_startup: z.boolean().describe('Also clean up when the orchestrator starts. No effect yet.'),
+        max_worktree_age: durationOrZero.describe(
+          'Age after which worktrees of finished tasks are removed. No effect yet.',
+        ),
+        max_abandoned_age: durationOrZero.describe(
+          'Time without a lease after which worktrees are rescued and released. No effect yet.',
+        ),
+        cleanup_on_startup: z
+          .boolean()
+          .describe('Also clean up when the orchestrator starts. No effect yet.'),
         prune_unmerged_branches: z.boolean().describe('Also delete unmerged branches. No effect yet.'),
       },
       {

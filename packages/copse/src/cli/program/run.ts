@@ -195,7 +195,9 @@ function addRunCommands(program: Command, on: On): void {
   program
     .command('resume')
     .argument('<id>', aTask)
-    .description('Continue a paused, done or in-review task, or one that needs attention, in its conversation.')
+    .description(
+      'Continue a paused, done or in-review task, or one that needs attention, in its conversation.',
+    )
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
