@@ -79,7 +79,7 @@ export function checksOf(
     freeBytes: (folder) => context.disk.freeBytes(folder),
     tailLines: policy.finish.tailLines,
     graceMs: policy.removal.endGraceMs,
-    keepLogsMs: policy.maintenance.finishedWorktreeAgeMs,
+    keepLogsMs: policy.maintenance.logAgeMs,
   });
 }
 
