@@ -234,6 +234,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
       bring: () => Promise.resolve(),
       close: () => Promise.resolve([]),
       drop: () => Promise.resolve(),
+      setAside: () => [],
     },
   };
 }

@@ -20,12 +20,15 @@ export class StoreScene {
   readonly objects: string;
   readonly store: string;
   readonly new: string;
+  /** Of stores that Copse does not read. */
+  readonly aside: string;
 
   constructor(area: string) {
     this.folder = newRepository(area);
     this.objects = path.join(this.folder, '.git', 'objects');
     this.store = path.join(this.folder, '.git', 'copse', 'objects', 'cp-a1b2.at-1');
     this.new = path.join(this.store, 'new');
+    this.aside = path.join(this.folder, '.git', 'copse', 'set-aside');
     layStore(path.join(this.folder, '.git'), STORE);
   }
 
@@ -35,8 +38,8 @@ export class StoreScene {
     return openTrustedDir(found);
   }
 
-  stores(onStep?: (step: string) => void) {
-    return openStores(this.dir, onStep && { onStep });
+  stores(onStep?: (step: string) => void, limits: { readonly mostObjects?: number } = {}) {
+    return openStores(this.dir, { ...(onStep && { onStep }), ...limits });
   }
 
   close() {
@@ -71,7 +74,7 @@ export class StoreScene {
   }
 
   /** Deletes what is there; git writes objects read-only. */
-  put(id: string, content: string): void {
+  put(id: string, content: string | Buffer): void {
     mkdirSync(path.dirname(this.fileOf(id)), { recursive: true });
     rmSync(this.fileOf(id), { force: true });
     writeFileSync(this.fileOf(id), content);

@@ -150,6 +150,8 @@ export interface UnbroughtObject {
   readonly id: string;
   /** Continues "The object … was not brought:". */
   readonly why: string;
+  /** It may be sound: it is more than Copse takes. */
+  readonly isBeyondLimits?: true;
 }
 
 /** Agents in a sandbox write objects into stores of their own, from which Copse brings them into the repository. */
@@ -162,8 +164,12 @@ export interface ObjectStores {
    * brought: those are returned.
    */
   close(store: StoreId): Promise<readonly UnbroughtObject[]>;
-  /** Removes the store with all that cannot be brought, unless a process of the attempt runs. */
+  /**
+   * Removes the store with all that is damaged, unless a process of the attempt runs. A store beyond the limits is set aside.
+   */
   drop(store: StoreId): Promise<void>;
+  /** Moves the task's stores to where Copse does not read them. Returns their new places. */
+  setAside(task: TaskId): readonly string[];
 }
 
 export const rescueReasons = ['removal', 'reset', 'retry', 'handover', 'escape', 'asked'] as const;

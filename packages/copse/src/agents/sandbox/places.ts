@@ -17,6 +17,7 @@ import { type StoreMount, layStore } from '../../git/objects.ts';
 import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readIfPlain, readPlainFile } from '../../kernel/system/plain-file.ts';
+import { makeReal } from '../../kernel/system/real-folder.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
 export interface SandboxRepository {
@@ -74,7 +75,7 @@ export function openPlaces(
   };
   const { write, keep } = worktreeWriteSet(places);
   const folders = ['refs/heads', 'logs/refs/heads'].map((above) => path.join(commonDir, above, namespace));
-  for (const one of folders) makeReal(commonDir, one);
+  for (const one of folders) makeReal(commonDir, one, { require: requireReal });
   write.forEach(requireReal);
   const placeholders = folders.map((one) => path.join(one, PLACEHOLDER));
   placeholders.forEach(put);
@@ -150,16 +151,6 @@ function gitDirOf(worktree: string, commonDir: string): string {
   if (realpathSync(path.resolve(gitDir, back)) !== entry)
     throw new NotConfined(`${worktree} claims to be the worktree at ${back}.`);
   return realpathSync(gitDir);
-}
-
-/** Level by level, so that nothing is created behind a link. */
-function makeReal(from: string, folder: string): void {
-  let place = from;
-  for (const part of path.relative(from, folder).split(path.sep)) {
-    place = path.join(place, part);
-    mkdirSync(place, { recursive: true });
-    requireReal(place);
-  }
 }
 
 function requireReal(folder: string): string {

@@ -53,6 +53,8 @@ export interface Discarding<Refusal> {
   readonly tearDown?: () => Promise<boolean>;
   /** What a killed call put into the trash before. */
   readonly earlier?: TrashRecord | undefined;
+  /** A person confirmed it: an object store beyond the limits is set aside. */
+  readonly onSetAside?: ((place: string) => void) | undefined;
   readonly onStep?: (step: 'torn_down' | 'rescued' | 'trashed') => void;
 }
 
@@ -80,10 +82,10 @@ export async function discard<Refusal>(
   const asBranch = recordedBranch === null ? {} : { asBranch: recordedBranch };
   const snapshot = { task, worktree: path, why: of.rescueReason, at, ...asBranch };
   // Before the teardown, which may delete more than it should, and after it, because it may write.
-  const before = await rescueFirst(context, snapshot);
+  const before = await rescueFirst(context, snapshot, of.onSetAside);
   const hasRun = (await of.tearDown?.()) ?? false;
   onStep('torn_down');
-  const after = hasRun ? await rescueFirst(context, snapshot) : null;
+  const after = hasRun ? await rescueFirst(context, snapshot, of.onSetAside) : null;
   const rescue = before ?? after;
   onStep('rescued');
 

@@ -101,6 +101,10 @@ async function remove(
     hasLooked: true,
     look: () => refuseNow(context, { task, path, facts, request }),
     tearDown: () => tearDown(context, task, { path, workspace, notes }),
+    onSetAside:
+      request.by === 'person' && request.isForced
+        ? (place) => notes.push(`Its object store is beyond the limits of Copse and was moved to ${place}.`)
+        : undefined,
     earlier: found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined,
     onStep,
   });

@@ -4,6 +4,7 @@
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import type { Git, Rescues, SnapshotRequest } from '../../git/port.ts';
 
 interface Ports {
@@ -12,9 +13,17 @@ interface Ports {
 }
 
 /** The ref of the snapshot; null when there was nothing to save. */
-export async function rescueFirst({ git, rescues }: Ports, request: SnapshotRequest): Promise<string | null> {
+export async function rescueFirst(
+  { git, rescues }: Ports,
+  request: SnapshotRequest,
+  /** A person confirmed the step, so a store that cannot be brought is set aside. Gets its new place. */
+  onSetAside?: (place: string) => void,
+): Promise<string | null> {
   // A killed agent of a sandbox leaves objects that the repository does not have yet.
-  await git.stores.bring(request.task);
+  await git.stores.bring(request.task).catch((error: unknown) => {
+    if (onSetAside === undefined || !isBeyondLimits(error)) throw error;
+    git.stores.setAside(request.task).forEach(onSetAside);
+  });
   const facts = await git.look(request.worktree);
   const isEmpty =
     facts.state === 'absent' ? !facts.isRegistered : facts.state === 'broken' && facts.isUnfinished;

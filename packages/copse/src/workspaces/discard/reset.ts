@@ -39,6 +39,8 @@ export async function resetWorkspace(
     base: worktree.baseCommit,
     reason: () => 'reset',
     look: refuse,
+    // Without a token a person asked for it. `copse undo` needs no store.
+    ...(token === undefined && { onSetAside: () => {} }),
   });
   if (discarded.kind === 'refused') return discarded.refusal;
   return finish(context, workspace, discarded.entry.record);

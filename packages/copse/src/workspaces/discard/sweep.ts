@@ -1,12 +1,11 @@
 /**
  * Frees what would otherwise stay for ever: removals that a kill ended between the trash and the board, ports of tasks that
- * have no workspace, object stores of attempts that are over, scratch folders of killed processes, and logs, locks and kept refs of finished tasks. Each round does a
- * bounded part; the next goes on.
+ * have no workspace, scratch folders of killed processes, logs, locks and kept refs of finished tasks, and object stores of
+ * attempts that are over. Each round does a bounded part; the next goes on.
  */
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import { isFinished } from '../../tasks/rules/task.ts';
 import type { KeepRef, TaskLeftovers } from '../ports/leftovers.ts';
 import { releasePorts } from '../act/ports-of-sessions.ts';
@@ -19,11 +18,12 @@ import { branchRef } from './rescue-first.ts';
 export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   await finishRemovals(context);
   await returnPorts(context);
-  await closeStores(context);
   await leftovers.deleteScratch(context.clock.now());
   await boundLogs(context, leftovers);
   await dropLocks(context, leftovers);
   await dropLandedRefs(context, leftovers);
+  // Last, because it writes: on a full disk, the steps above free some of it.
+  await closeStores(context);
 }
 
 const MOST = defaultPolicy.worktreeFiles.sweptAtOnce;
@@ -64,20 +64,20 @@ async function returnPorts(context: WorkspaceContext): Promise<void> {
   }
 }
 
-/** Their runner or its recovery was killed. What cannot be brought is kept until the task is finished. */
-async function closeStores(context: WorkspaceContext): Promise<void> {
-  const { board, git } = context;
+/**
+ * Their runner or its recovery was killed. What cannot be brought is kept until the task is finished, and for a task that the
+ * board does not know.
+ */
+async function closeStores({ board, git }: WorkspaceContext): Promise<void> {
   const stores = git.stores.list().slice(0, MOST);
-  const isOver = await finishedAmong(
-    context,
-    stores.map(({ task }) => task),
-  );
+  const statuses = await board.statuses([...new Set(stores.map(({ task }) => task))]);
   for (const store of stores) {
     const attempt = await board.get('attempt', store.attempt);
     if (attempt !== undefined && attempt.end === null) continue;
-    const closed = isOver(store.task) ? git.stores.drop(store) : git.stores.close(store);
+    const status = statuses.get(store.task);
+    const isOver = status !== undefined && isFinished(status);
     // Its task is told when it is worked on again; here it must not keep others from being closed.
-    await closed.catch(unlessBeyondLimits);
+    await (isOver ? git.stores.drop(store) : git.stores.close(store)).catch(() => {});
   }
 }
 
@@ -121,10 +121,6 @@ async function dropLandedRefs(context: WorkspaceContext, leftovers: TaskLeftover
     if (isOver) over.push(one);
   }
   await leftovers.dropKept(over);
-}
-
-function unlessBeyondLimits(error: unknown): void {
-  if (!isBeyondLimits(error)) throw error;
 }
 
 /** Tasks that were deleted from the board are over too. */

@@ -5,18 +5,21 @@
  *     new/         mounted over `objects`: the objects that the agent writes
  *     info/        mounted over `objects/info`, read-only: names `repository` as an alternate
  *     pack/        mounted over `objects/pack`, read-only and empty: the agent adds no pack
+ *     no-alternates  mounted over `repository/info/alternates`, if a person has that file: `info` has its lines
  *     repository/  the repository's own objects are mounted here, read-only; outside it stays empty
  *
  * No git outside reads a store. Git does not write an object that an alternate has a file for, whatever that file holds: in
  * a store that the repository names as an alternate, an agent could keep the objects of others from being written.
  */
 
-import { lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
 import { type AttemptId, type TaskId, brand, parseTaskId } from '../../../kernel/ids.ts';
+import { shellQuoted } from '../../../kernel/shell.ts';
 import { namesIn } from '../../../kernel/system/names-in.ts';
 import { readIfPlain } from '../../../kernel/system/plain-file.ts';
+import { makeReal, openReal } from '../../../kernel/system/real-folder.ts';
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { StoreId } from '../../port.ts';
 import { RepositoryUnavailable } from '../../unavailable.ts';
@@ -33,17 +36,26 @@ export function layStore(commonDir: string, of: StoreId): readonly StoreMount[] 
   const folder = storeFolder(commonDir, of);
   const objects = path.join(commonDir, 'objects');
   const inside = (name: string) => path.join(folder, name);
-  for (const name of ['new', 'new/info', 'new/pack', 'info', 'pack', 'repository'])
-    makeReal(commonDir, inside(name));
+  for (const name of ['new', 'new/info', 'new/pack', 'info', 'pack', 'repository']) {
+    makeReal(commonDir, inside(name), { require: requireReal, mode: 0o700 });
+    // An earlier agent of the attempt may have taken the permissions away.
+    openReal(inside(name))?.close();
+  }
   const own = path.relative(objects, inside('repository'));
-  const others = readIfPlain(path.join(objects, 'info', 'alternates')) ?? '';
+  const alternates = path.join(objects, 'info', 'alternates');
+  const others = readIfPlain(alternates) ?? '';
   // Relative to `objects`, so that no path has to be quoted; a person's relative lines keep their meaning.
   writeAtomically(inside('info/alternates'), `${own}\n${others}`);
+  writeAtomically(inside('no-alternates'), '');
   return [
     { source: inside('new'), target: objects, isWritable: true },
     { source: inside('info'), target: path.join(objects, 'info'), isWritable: false },
     { source: inside('pack'), target: path.join(objects, 'pack'), isWritable: false },
     { source: objects, target: inside('repository'), isWritable: false },
+    // Git refuses relative lines in the alternates of an alternate. `info/alternates` has them all.
+    ...(existsSync(alternates)
+      ? [{ source: inside('no-alternates'), target: inside('repository/info/alternates'), isWritable: false }]
+      : []),
   ];
 }
 
@@ -60,20 +72,35 @@ export function listStores(commonDir: string): readonly StoreId[] {
   });
 }
 
+/**
+ * Moves a store to `<git directory>/copse/set-aside`, where Copse neither reads nor deletes it: it may have the only copy of a
+ * commit. Returns its new place.
+ */
+export function setStoreAside(commonDir: string, of: StoreId): string {
+  const folder = storeFolder(commonDir, of);
+  const to = asideFolder(folder);
+  makeReal(commonDir, path.dirname(to), { require: requireReal, mode: 0o700 });
+  renameSync(folder, to);
+  return to;
+}
+
+/** A free name. */
+export function asideFolder(folder: string): string {
+  const to = path.join(path.dirname(folder), '..', 'set-aside', path.basename(folder));
+  let free = to;
+  for (let number = 2; existsSync(free); number += 1) free = `${to}.${number}`;
+  return free;
+}
+
 function allStores(commonDir: string): string {
   return path.join(commonDir, 'copse', 'objects');
 }
 
-/** Level by level: an agent that once ran without a sandbox could have put a link there. */
-function makeReal(from: string, folder: string): void {
-  let place = from;
-  for (const part of path.relative(from, folder).split(path.sep)) {
-    place = path.join(place, part);
-    mkdirSync(place, { recursive: true, mode: 0o700 });
-    if (!lstatSync(place).isDirectory())
-      throw new RepositoryUnavailable(
-        `${place} is a link, and the objects of agents are kept in real folders only.`,
-        `Remove the link: rm ${place}`,
-      );
-  }
+/** An agent that once ran without a sandbox could have put a link there. */
+function requireReal(place: string): void {
+  if (lstatSync(place).isDirectory()) return;
+  throw new RepositoryUnavailable(
+    `${place} is a link, and the objects of agents are kept in real folders only.`,
+    `Remove the link: rm ${shellQuoted(place)}`,
+  );
 }

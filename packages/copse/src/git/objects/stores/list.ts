@@ -1,10 +1,12 @@
 /** Lists the loose objects of a store. An agent can make any number of files and folders there, and links to others. */
 
-import { type Dirent, lstatSync, opendirSync } from 'node:fs';
+import { type Dirent, opendirSync } from 'node:fs';
 import path from 'node:path';
 
-import { hasCode } from '../../../kernel/system/error-code.ts';
+import { shellQuoted } from '../../../kernel/shell.ts';
+import { openReal } from '../../../kernel/system/real-folder.ts';
 import { BeyondLimits } from '../../../kernel/unavailable.ts';
+import { asideFolder } from './layout.ts';
 
 /** Folders of objects with the time of their last change. */
 export type FolderTimes = ReadonlyMap<string, number>;
@@ -23,50 +25,52 @@ export function listNew(folder: string, most: number, before?: FolderTimes): Lis
   const place = path.join(folder, 'new');
   const settled = Date.now() - SETTLED_MS;
   let left = most;
-  const entries = function* (of: string): Generator<Dirent> {
-    for (const entry of entriesOf(of)) {
-      if ((left -= 1) < 0)
-        throw new BeyondLimits(
-          `The object store ${folder} has more than ${most} files.`,
-          `If an agent made them by mistake, remove them: rm -r ${place}`,
-        );
-      yield entry;
-    }
+  const count = () => {
+    if ((left -= 1) < 0) throw tooMany(folder, most);
   };
   const ids: string[] = [];
   const times = new Map<string, number>();
-  for (const { name } of foldersOf(entries(place))) {
-    const changedMs = lstatSync(path.join(place, name), { throwIfNoEntry: false })?.mtimeMs;
-    if (changedMs === undefined || (before?.get(name) === changedMs && changedMs < settled)) continue;
-    times.set(name, changedMs);
-    for (const { name: rest } of entries(path.join(place, name)))
-      if (/^(?:[0-9a-f]{38}|[0-9a-f]{62})$/.test(rest)) ids.push(name + rest);
+  const names: string[] = [];
+  eachIn(place, undefined, (entry) => {
+    count();
+    if (entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name)) names.push(entry.name);
+  });
+  for (const name of names) {
+    const isUnchanged = (changedMs: number) => before?.get(name) === changedMs && changedMs < settled;
+    const changedMs = eachIn(path.join(place, name), isUnchanged, (entry) => {
+      count();
+      if (/^(?:[0-9a-f]{38}|[0-9a-f]{62})$/.test(entry.name)) ids.push(name + entry.name);
+    });
+    if (changedMs !== undefined) times.set(name, changedMs);
   }
   return { ids, times };
 }
 
-/** Those in which git puts objects. */
-export function objectFolders(folder: string): readonly string[] {
-  const place = path.join(folder, 'new');
-  return foldersOf(entriesOf(place)).map(({ name }) => path.join(place, name));
+function tooMany(folder: string, most: number): BeyondLimits {
+  return new BeyondLimits(
+    `The object store ${folder} has more than ${most} files.`,
+    `Commits that are only there stay if you move it aside: mkdir -p ${shellQuoted(path.dirname(asideFolder(folder)))} && mv ${shellQuoted(folder)} ${shellQuoted(asideFolder(folder))}`,
+  );
 }
 
-function foldersOf(entries: Iterable<Dirent>): readonly Dirent[] {
-  return [...entries].filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name));
-}
-
-/** One after another: a folder may have more than fit into the memory. Some may be deleted meanwhile. */
-function* entriesOf(folder: string): Generator<Dirent> {
-  let opened;
+/** One after another: a folder may have more than fit into the memory. Returns when the folder changed, if it was read. */
+function eachIn(
+  place: string,
+  isLeftOut: ((changedMs: number) => boolean) | undefined,
+  work: (entry: Dirent) => void,
+): number | undefined {
+  const real = openReal(place);
+  if (real === undefined) return undefined;
   try {
-    opened = opendirSync(folder, { bufferSize: 256 });
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
-    throw error;
-  }
-  try {
-    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
+    if (isLeftOut?.(real.changedMs)) return undefined;
+    const opened = opendirSync(real.path, { bufferSize: 256 });
+    try {
+      for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) work(entry);
+    } finally {
+      opened.closeSync();
+    }
+    return real.changedMs;
   } finally {
-    opened.closeSync();
+    real.close();
   }
 }

@@ -1,8 +1,8 @@
 /** Trees, commits and tags in an order in which each comes after what it names. */
 
-import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { namesIn } from '../../../kernel/system/names-in.ts';
 import type { TrustedDir } from '../../process.ts';
 import type { UnbroughtObject } from '../../port.ts';
 import type { NewObject } from '../put.ts';
@@ -34,7 +34,8 @@ export async function inOrder(
     const waiting = isDone || entered.has(id) ? [] : (names ?? []).filter((one) => byId.has(one));
     entered.add(id);
     if (waiting.length > 0) {
-      open.push(...waiting);
+      // Not as arguments of one call: a tree may have more entries than the stack holds.
+      for (const one of waiting) open.push(one);
       continue;
     }
     open.pop();
@@ -81,5 +82,5 @@ function namesInTree(tree: Buffer, idBytes: number): readonly string[] | undefin
 }
 
 function isPartial(commonDir: string): boolean {
-  return readdirSync(path.join(commonDir, 'objects', 'pack')).some((name) => name.endsWith('.promisor'));
+  return namesIn(path.join(commonDir, 'objects', 'pack')).some((name) => name.endsWith('.promisor'));
 }

@@ -80,13 +80,21 @@ function headOf(whole: Buffer): ObjectHead | undefined {
   return size === undefined || !isObjectType(type) ? undefined : { type, size: Number(size), bytes: nul + 1 };
 }
 
-/** Writes a file that is too large for the memory to `to`, compressed anew, or says why not. `bytes` is what it took. */
+export interface Copied {
+  readonly why: string | null;
+  /** What it took. */
+  readonly bytes: number;
+  /** It may be sound. */
+  readonly isBeyondLimits?: true;
+}
+
+/** Writes a file that is too large for the memory to `to`, compressed anew, or says why not. */
 export async function copyLarge(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
   file: string,
   id: string,
   { to, mostBytes }: { readonly to: string; readonly mostBytes: number },
-): Promise<{ readonly why: string | null; readonly bytes: number }> {
+): Promise<Copied> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const hash = createHash(objectFormat);
   let [bytes, beginning] = [0, Buffer.alloc(0)];
@@ -109,20 +117,20 @@ export async function copyLarge(
       createWriteStream(to, { flags: 'wx', mode: 0o444, flush: true }),
     );
     const said = headOf(beginning);
-    const why =
-      hash.digest('hex') !== id
-        ? 'its content does not match its name'
-        : said?.type !== 'blob'
-          ? `it is larger than ${SMALL_CONTENT_BYTES} bytes, and not a file`
-          : said.size === bytes - said.bytes
-            ? null
-            : 'its head is wrong';
-    if (why !== null) rmSync(to, { force: true });
-    return { why, bytes };
+    const isSound = hash.digest('hex') === id && said?.size === bytes - (said?.bytes ?? 0);
+    if (isSound && said.type === 'blob') return { why: null, bytes };
+    rmSync(to, { force: true });
+    if (!isSound) return { why: 'its content does not match its name', bytes };
+    const why = `it is larger than ${SMALL_CONTENT_BYTES} bytes, and not a file`;
+    return { why, bytes, isBeyondLimits: true };
   } catch (error) {
     rmSync(to, { force: true });
     if (error instanceof TooLarge)
-      return { why: `more than ${defaultPolicy.git.broughtBytes} bytes are not taken at a time`, bytes };
+      return {
+        why: `more than ${defaultPolicy.git.broughtBytes} bytes are not taken at a time`,
+        bytes,
+        isBeyondLimits: true,
+      };
     // Z_DATA_ERROR and the like. A full disk is not the agent's fault.
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
       return { why: 'it cannot be read', bytes };
