@@ -31,7 +31,8 @@ import { bringFiles } from './bring-files.ts';
 import { runCommands } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
-import { NotInside, kindOf, realFolder } from './inside.ts';
+import { NotInside } from '../../kernel/system/in-folder.ts';
+import { kindOf, realFolder } from './inside.ts';
 
 /** What Copse writes into a worktree, as patterns for git. */
 function ownExcludes(): readonly string[] {
