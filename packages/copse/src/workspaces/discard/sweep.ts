@@ -1,7 +1,7 @@
 /**
  * Frees what would otherwise stay for ever: removals that a kill ended between the trash and the board, ports of tasks that
- * have no workspace, object stores of attempts that are over, scratch folders of killed processes, and logs, locks and kept refs of finished tasks. Each round does a
- * bounded part; the next goes on.
+ * have no workspace, object stores of attempts that are over, scratch folders of killed processes, and logs, locks and kept
+ * refs of finished tasks. Each round does a bounded part; the next goes on.
  */
 
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -16,14 +16,16 @@ import { finishRemoval, removeWorkspace } from './remove.ts';
 import { hasLanded } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
 
-export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+/** Returns why some folders could not be deleted. */
+export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
   await finishRemovals(context);
   await returnPorts(context);
   await closeStores(context);
-  await leftovers.deleteScratch(context.clock.now());
+  const problems = await leftovers.deleteScratch(context.clock.now());
   await boundLogs(context, leftovers);
   await dropLocks(context, leftovers);
   await dropLandedRefs(context, leftovers);
+  return problems;
 }
 
 const MOST = defaultPolicy.worktreeFiles.sweptAtOnce;
