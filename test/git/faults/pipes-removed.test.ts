@@ -17,7 +17,7 @@ const area = newArea();
 const PIPES = 1_500;
 
 describe.runIf(process.platform === 'linux')('the folder of a pipe that becomes a link', () => {
-  // promise: pipes-block-no-command
+  // promise: no-link-followed
   it.each(['while its pipes are removed', 'with the folder above'])(
     '%s loses no file elsewhere',
     async (when) => {
