@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { inFolder } from '../../packages/copse/src/workspaces/files/in-folder.ts';
+import { inFolder } from '../../packages/copse/src/kernel/system/in-folder.ts';
 import { readInside } from '../../packages/copse/src/workspaces/files/read-inside.ts';
 import { readPlainFile, withPlainFile } from '../../packages/copse/src/kernel/system/plain-file.ts';
 import { newArea } from '../support/cli.ts';

@@ -177,6 +177,28 @@ describe('copse config accept', () => {
     }
   });
 
+  test('keeps a record that it can read, however often an alias repeats a text', async () => {
+    const { cwd } = scene();
+    await answer(['list'], { cwd });
+    const checks = ['&long', JSON.stringify(`true ${'x'.repeat(100_000)}`)].join(' ');
+    const commands = [checks, ...Array.from({ length: 99 }, () => '*long')];
+    writeFileSync(path.join(cwd, 'copse.yml'), `workspace:\n  setup: [${commands.join(', ')}]\n`);
+    expect(await copse(['config', 'accept', '--yes'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+    expect(statSync(path.join(cwd, '.git', 'copse', 'accepted.json')).size).toBeLessThan(500_000);
+    expect(await copse(['list'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('refuses files that together are larger than its record may be, and keeps the record', async () => {
+    const { cwd } = scene();
+    await answer(['list'], { cwd });
+    const escaped = '\u0001'.repeat(1_000_000);
+    for (const name of ['.worktreeinclude', 'conductor.json']) writeFileSync(path.join(cwd, name), escaped);
+    const { code, stderr } = await copse(['config', 'accept', '--yes'], { cwd });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('too large to be accepted');
+    expect((await copse(['list'], { cwd })).code).toBe(0);
+  });
+
   test('is not needed for comments and layout', async () => {
     const { cwd } = scene({ 'copse.yml': 'policy: {max_agents: 2}\n' });
     await answer(['list'], { cwd });
@@ -263,6 +285,20 @@ test('a script that Cursor’s file names runs as it was accepted', async () => 
   await copse(['config', 'accept', '--yes'], { cwd });
   await workOn({ cwd }, 'Two');
   expect(existsSync(trap)).toBe(true);
+});
+
+test.each([
+  ['a link to itself', (at: string) => symlinkSync('a', at)],
+  ['a file', (at: string) => writeFileSync(at, '')],
+])('a script that Cursor’s file names below %s stops no command', async (_, plant) => {
+  const { cwd } = scene();
+  await answer(['list'], { cwd });
+  commit(cwd, { '.cursor/worktrees.json': JSON.stringify({ 'setup-worktree': 'a/b/c.sh' }) }, 'landed');
+  plant(path.join(cwd, '.cursor', 'a'));
+  const listed = await copse(['list'], { cwd });
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('changed') as string });
+  expect(await copse(['config', 'accept', '--yes'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+  expect(await copse(['list'], { cwd })).toMatchObject({ code: 0, stderr: '' });
 });
 
 // promise: power-accepted

@@ -5,10 +5,11 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { claimTask } from '../../../packages/copse/src/tasks/act/claims.ts';
 import { type RemovalStep, removeWorkspace } from '../../../packages/copse/src/workspaces/discard/remove.ts';
+import { removeLanded } from '../../../packages/copse/src/workspaces/discard/remove-landed.ts';
 import { resetWorkspace } from '../../../packages/copse/src/workspaces/discard/reset.ts';
 import { undo } from '../../../packages/copse/src/workspaces/discard/undo.ts';
 import type { WorkspaceContext } from '../../../packages/copse/src/workspaces/act/context.ts';
@@ -162,6 +163,48 @@ it('a removal does not take a process of its own for one that works there', asyn
   };
   const asked = { ...byForce, isForced: false };
   expect(await removeWorkspace(watched, task, asked)).toMatchObject({ kind: 'question' });
+});
+
+describe('a removal after a landing', () => {
+  const looks = async (sleep: (git: ChildProcess) => Promise<void>) => {
+    const { project, task, worktree } = await newScene();
+    const { context } = project;
+    // It waits for its input, as a git does that is about to end.
+    const inside = spawn('git', ['cat-file', '--batch'], {
+      cwd: worktree,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    await once(inside, 'spawn');
+    onTestFinished(() => void inside.kill('SIGKILL'));
+    let waits = 0;
+    const clock = {
+      now: () => context.clock.now(),
+      elapsedMs: () => performance.now(),
+      sleep: async () => {
+        waits += 1;
+        await sleep(inside);
+      },
+    };
+    const removed = await removeLanded({ ...context, clock }, task);
+    return { removed, waits };
+  };
+
+  it('looks once more when only a git is inside, which has left by then', async () => {
+    const { removed, waits } = await looks(ended);
+    expect(waits).toBe(1);
+    // The next reason: what was not committed.
+    expect(removed).not.toMatchObject({ reason: expect.stringContaining('is in use') as string });
+  });
+
+  // promise: in-use-kept
+  it('is refused after the second look when the git stays', async () => {
+    const { removed, waits } = await looks(async () => {});
+    expect(waits).toBe(1);
+    expect(removed).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('is in use: git') as string,
+    });
+  });
 });
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -24,20 +24,24 @@ import type { Task, TaskStatus, TaskSummary, WorkItem } from '../tasks/rules/tas
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { SnapshotReason } from './rules/snapshots.ts';
 
-export interface TaskQuery {
+export type TaskQuery = TaskFilter & {
+  /** `urgent`: by priority, then age. `recent`: the latest change first. */
+  readonly order: 'urgent' | 'recent';
+} & (
+    | { readonly limit?: number; readonly offset?: never }
+    | { readonly limit: number; readonly offset: number }
+  );
+
+export interface TaskFilter {
   readonly statuses?: readonly TaskStatus[];
   readonly finished?: boolean;
   readonly plan?: PlanId;
   readonly agent?: AgentName;
   readonly workItem?: Pick<WorkItem, 'source' | 'id'>;
-  /** `urgent`: by priority, then age. `recent`: the latest change first. */
-  readonly order: 'urgent' | 'recent';
   /** Without tasks that may not be claimed until later. */
   readonly due?: Timestamp;
   /** Only those that are not to be claimed before a later time. */
   readonly delayedAt?: Timestamp;
-  readonly limit?: number;
-  readonly offset?: number;
 }
 
 /** A task that is in progress, with the lease that says so. */

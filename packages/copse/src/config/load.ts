@@ -10,13 +10,16 @@ export async function loadConfig(text: string, value?: unknown): Promise<Config>
   return known ?? (await loadByShape(text)) ?? loadBySchema(text);
 }
 
-/** What the text says, to be kept as JSON; undefined when JSON cannot hold it, or the text is not right. */
+/** What the text says, to be kept as JSON; undefined when JSON cannot hold it in little more room, or the text is not right. */
 export async function configValue(text: string): Promise<unknown> {
   const { readYaml } = await import('./problems/read.ts');
   const { value, misreadings } = readYaml(text);
   if (misreadings.length > 0 || value === undefined) return undefined;
-  return isJson(value) ? value : undefined;
+  return isJson(value) && JSON.stringify(value).length <= 2 * text.length + ROOM ? value : undefined;
 }
+
+/** JSON repeats each alias of YAML in full, and needs more quotes and brackets. */
+const ROOM = 1_024;
 
 /** A key without a value is undefined, and YAML has numbers without an end. */
 function isJson(value: unknown): boolean {

@@ -34,7 +34,10 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
       for (const problem of [...(tended?.kept ?? []), ...(tended?.failed ?? [])]) throw new Error(problem);
     });
     // Last: tending takes the locks of tasks.
-    await attempt('Leftovers could not be deleted', () => sweep(context, leftovers));
+    await attempt('Leftovers could not be deleted', async () => {
+      const problems = await sweep(context, leftovers);
+      if (problems.length > 0) throw new Error(problems.join(' '));
+    });
     await clock.sleep(policy.maintenance.tendEveryMs, signal);
   }
 }

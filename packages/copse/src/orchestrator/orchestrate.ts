@@ -22,7 +22,7 @@ import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
-import { removeWorkspace } from '../workspaces/discard/remove.ts';
+import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
 import { processList } from '../kernel/process.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
@@ -248,7 +248,7 @@ export class Orchestrator {
   #removeWorktree(task: TaskId): void {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
+      const removed = await removeLanded(this.#context, task);
       if (removed.kind === 'refused') this.#report(task, removed.reason);
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);

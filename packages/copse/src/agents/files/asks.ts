@@ -4,7 +4,7 @@
  *
  *   runner: creates the folder, answers each id once → hook: asks, waits, removes both files → runner: removes the folder
  *
- * Agents can write to the worktree. No symbolic link is followed, to read or to write (in-folder.ts), and at most a megabyte
+ * Agents can write to the worktree. No symbolic link is followed, to read or to write (kernel/system/in-folder.ts), and at most a megabyte
  * is read. Every file arrives by a rename, so it is complete.
  *
  * An agent may clean its worktree, with these files. So the runner creates the folder again, and a hook waits a moment without
@@ -22,8 +22,7 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Ask, Asks } from '../ports/runtime.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
-import { inFolder } from '../../workspaces/files/in-folder.ts';
-import { NotInside } from '../../workspaces/files/inside.ts';
+import { NotInside, inFolder } from '../../kernel/system/in-folder.ts';
 
 const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, noRunnerMs } = defaultPolicy.asks;
 

@@ -1,7 +1,7 @@
 /**
  * `.copse/session.json` in a worktree: the agent's report. Its fields are described in rules/session/report.ts.
  *
- * Agents can write to the worktree. No symbolic link is followed, to read or to write (in-folder.ts), and at most a megabyte
+ * Agents can write to the worktree. No symbolic link is followed, to read or to write (kernel/system/in-folder.ts), and at most a megabyte
  * is read.
  *
  * Programs may write the file in parts. Content that is not a report goes through two modes:
@@ -23,8 +23,7 @@ import { type Report, type ReportSeen, mergeReport, parseReport } from '../rules
 import type { Reports } from '../ports/runners.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
-import { inFolder } from '../../workspaces/files/in-folder.ts';
-import { NotInside } from '../../workspaces/files/inside.ts';
+import { NotInside, inFolder } from '../../kernel/system/in-folder.ts';
 
 const NAME = 'session.json';
 const MOST_BYTES = defaultPolicy.agentOutput.reportBytes;

@@ -11,6 +11,7 @@ import path from 'node:path';
 
 import { programWriteSet } from '../rules/session/sandbox.ts';
 import type { Confinable, Sandbox } from '../../processes/ports/programs.ts';
+import { keepCompiled } from './compiled.ts';
 import { confinedEnvironment } from './environment.ts';
 import type { StoreMount } from '../../git/objects.ts';
 import { openPlaces, removePlaceholders } from './places.ts';
@@ -46,6 +47,12 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
         TMPDIR: temporary,
       };
       const mounted = [realpathSync(root), realpathSync(repository.commonDir)];
+      const writable = [
+        ...opened.write,
+        temporary,
+        ...folders,
+        ...write.map((one) => path.resolve(repository.home, one)),
+      ];
       const argv = dockerArguments(program, {
         docker: settings.find('docker') ?? 'docker',
         name: `copse-${program.attempt}-${programs}`,
@@ -53,14 +60,11 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
         user: process.getuid === undefined ? null : `${process.getuid()}:${process.getgid?.() ?? 0}`,
         read: [...mounted, ...show],
         hide: hide.filter((place) => mounted.some((above) => isWithin(above, place))),
-        write: [
-          ...opened.write,
-          temporary,
-          ...folders,
-          ...write.map((one) => path.resolve(repository.home, one)),
-        ],
+        write: writable,
         // A missing path cannot be mounted.
-        keep: opened.keep.filter((place) => existsSync(place)),
+        keep: [...opened.keep, ...keepCompiled(settings.compiled, writable)].filter((place) =>
+          existsSync(place),
+        ),
         elsewhere: opened.mounts,
         variables: Object.keys(environment),
         hasTerminal: options?.hasTerminal ?? false,

@@ -27,6 +27,7 @@ import {
   NotConfined,
   type Sandbox,
 } from '../../processes/ports/programs.ts';
+import { keepCompiled } from './compiled.ts';
 import { confinedEnvironment } from './environment.ts';
 import {
   type NewObjects,
@@ -54,6 +55,8 @@ export interface SandboxSettings {
   /** The folder of all worktrees. */
   readonly worktreeFolder: string;
   readonly userHome: string;
+  /** Copse's cache of compiled code. */
+  readonly compiled: string | undefined;
   /** For commands that need write no object; see `NewObjects`. */
   readonly isWithoutObjects?: boolean;
   /** Finds a program that confines agents: outside of the repository, whatever the agent's own PATH is. */
@@ -117,7 +120,7 @@ function wrap<P extends Confinable>(
       srtSettings({
         ...seenBy(settings, facts, [folders.empty, files.script]),
         write,
-        keep: opened.keep,
+        keep: [...opened.keep, ...keepCompiled(settings.compiled, write)],
         hosts,
         find: settings.find,
         bwrap: bwrapWith(opened.mounts, settings.find('bwrap'), path.join(own, `${number}.bwrap`)),

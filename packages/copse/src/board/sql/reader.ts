@@ -64,7 +64,7 @@ export class Reader implements BoardReader {
   }
 
   async tasks(asked: TaskQuery): Promise<readonly TaskSummary[]> {
-    const { statuses, plan, agent, workItem, due, delayedAt, limit, offset } = asked;
+    const { statuses, plan, agent, workItem, due, delayedAt, limit, offset = 0 } = asked;
     // Neither engine accepts an empty list everywhere.
     if (statuses?.length === 0) return [];
     const areLive = statuses?.every((status) => !isFinished(status)) ? false : undefined;
@@ -79,14 +79,14 @@ export class Reader implements BoardReader {
     );
     const order =
       asked.order === 'urgent' ? query`priority desc, created_at, id` : query`updated_at desc, id`;
-    if (limit === undefined && offset === undefined) {
+    if (limit === undefined) {
       // As one text: an object for each row costs more than to read them all.
       const [row] = await this.ask<{ data: string | null }>(
         query`select string_agg(data, ',' order by ${order}) as data from {tasks} ${condition}`,
       );
       return summariesFromRows(row?.data == null ? [] : [{ data: row.data }]);
     }
-    const part = query`${limit === undefined ? query`` : query`limit ${limit}`} ${offset === undefined ? query`` : query`offset ${offset}`}`;
+    const part = query`limit ${limit} offset ${offset}`;
     return summariesFromRows(
       await this.ask<Stored>(query`select data from {tasks} ${condition} order by ${order} ${part}`),
     );

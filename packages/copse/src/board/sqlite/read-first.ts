@@ -39,8 +39,11 @@ class ReadFirstBoard extends Reader implements Board {
   #whole: Promise<WholeBoard> | undefined;
 
   constructor(connection: SqliteConnection, load: () => Promise<WholeBoard>) {
-    const ask = async (asked: Query) =>
-      this.#whole === undefined ? rowsOf(connection, asked) : (await this.#whole).ask(asked);
+    const ask = async (asked: Query): Promise<readonly unknown[]> => {
+      if (this.#whole === undefined) return rowsOf(connection, asked);
+      // Asked anew when it could not be loaded: another write may be loading it by now.
+      return (await this.#loaded())?.ask(asked) ?? ask(asked);
+    };
     super(ask as RunQuery, { locksRows: false });
     this.location = connection.file;
     this.#connection = connection;
@@ -88,12 +91,24 @@ class ReadFirstBoard extends Reader implements Board {
   }
 
   async close(): Promise<void> {
-    if (this.#whole === undefined) this.#connection.database.close();
-    else await (await this.#all()).close();
+    const { database } = this.#connection;
+    try {
+      await (await this.#loaded())?.board.close();
+    } finally {
+      if (database.isOpen) database.close();
+    }
   }
 
   async #all(): Promise<Board> {
-    this.#whole ??= this.#load();
+    this.#whole ??= this.#load().catch((error: unknown) => {
+      this.#whole = undefined;
+      throw error;
+    });
     return (await this.#whole).board;
+  }
+
+  /** Undefined when no write has asked for the rest, or when it could not be loaded: then no transaction is open. */
+  #loaded(): Promise<WholeBoard | undefined> | undefined {
+    return this.#whole?.catch(() => undefined);
   }
 }

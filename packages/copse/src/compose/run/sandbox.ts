@@ -14,6 +14,7 @@ import type { Repository } from '../../git/directory/locate.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
 import type { IsOutside } from '../../git/directory/work-tree.ts';
+import { compileCacheFolder, compileCachePlace } from '../../kernel/system/compile-cache.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
@@ -71,7 +72,7 @@ export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurround
     root,
     worktreeFolder,
     isWithoutObjects,
-    userHome: env['HOME'] ?? homedir(),
+    ...placesOfPerson(env),
     find: (program: string) => findProgram(program, env, mayTake),
   };
   const srt = findSrt(env, mayTake);
@@ -106,14 +107,21 @@ export function checkSandbox(
     const folder = path.join(repository.home, '.copse', 'checks', run);
     const open = opens === 'worktree' ? openForCheck : openFolder;
     const of = { repository, root, worktreeFolder, folder, find, srt, hosts, write, open };
-    const userHome = env['HOME'] ?? homedir();
-    const sandbox = runtimeSandbox({ ...of, runtime: undefined, command: '', read: [], userHome });
+    const none = { runtime: undefined, command: '', read: [] };
+    const sandbox = runtimeSandbox({ ...of, ...none, ...placesOfPerson(env) });
     const close = () => {
       sandbox.close();
       rmSync(folder, { recursive: true, force: true });
     };
     return { ...sandbox, close };
   };
+}
+
+/** Makes the cache where it is missing: a sandbox can keep only a folder that is there. */
+function placesOfPerson(env: SandboxSurroundings['env']) {
+  const userHome = env['HOME'] ?? homedir();
+  const compiled = compileCacheFolder(env) ?? compileCachePlace(env);
+  return { userHome, compiled };
 }
 
 /** The sandbox was available when the task was claimed; every start now fails with the reason. */

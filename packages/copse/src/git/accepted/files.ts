@@ -58,11 +58,12 @@ const NOT_PLAIN = 'it is not a small plain file.';
 /** A folder on the way may be a link. */
 function leadsElsewhere(checkout: string, file: string): boolean {
   const folder = path.dirname(file);
-  if (folder === checkout || lstatSync(folder, { throwIfNoEntry: false }) === undefined) return false;
+  if (folder === checkout) return false;
   try {
+    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return false;
     return realpathSync(folder) !== path.join(realpathSync(checkout), path.relative(checkout, folder));
   } catch {
-    // There is no such folder, so there is no such file.
+    // There is no such folder, or it cannot be reached; reading the file says which.
     return false;
   }
 }

@@ -4,14 +4,30 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type PowerFiles, filesIn } from './files.ts';
 import { type Accepted, type PowerPlace, acceptedFiles, recordFile } from './record.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 
 export function saveAccepted({ commonDir }: Pick<PowerPlace, 'commonDir'>, accepted: Accepted): void {
   const file = recordFile(commonDir);
+  const text = JSON.stringify(accepted, null, 1);
+  if (Buffer.byteLength(text) > MOST_BYTES) throw tooLarge(accepted);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  writeAtomically(file, JSON.stringify(accepted, null, 1), { isDurable: true });
+  writeAtomically(file, text, { isDurable: true });
+}
+
+/** Larger files are not read back. */
+const MOST_BYTES = defaultPolicy.files.smallBytes;
+
+function tooLarge({ files }: Accepted): RepositoryUnavailable {
+  const sizes = Object.entries(files).map(([name, text]) => ({ name, bytes: JSON.stringify(text).length }));
+  const [largest] = sizes.toSorted((one, other) => other.bytes - one.bytes);
+  return new RepositoryUnavailable(
+    `The files that decide what Copse runs are too large to be accepted: together they take more than ${MOST_BYTES} bytes as JSON.`,
+    `Make the largest smaller (${largest?.name ?? 'copse.yml'}), then: copse config accept`,
+  );
 }
 
 export interface RunnableFiles extends PowerFiles {

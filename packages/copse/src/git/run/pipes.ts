@@ -5,6 +5,9 @@
  * needs the same refs or objects. Agents can make one anywhere. In the repository's git directory nothing but files and
  * folders belongs, and such an entry holds no data, so Copse removes it: git then sees that the file is missing. In a
  * worktree Copse removes nothing; git is ended, and the error names the entry.
+ *
+ * An agent can exchange a folder that it can write for a link at any moment. So an entry is looked at again and removed in a
+ * folder that was opened without following a link, from the git directory down.
  */
 
 import {
@@ -12,23 +15,28 @@ import {
   type Stats,
   closeSync,
   constants,
+  lstatSync,
+  mkdtempSync,
   openSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
+  rmdirSync,
   statSync,
+  unlinkSync,
 } from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { hasHandles, inFolder } from '../../kernel/system/in-folder.ts';
 
 /** Every git reads these, so they are looked at before it starts. */
 const READ_BY_EVERY_GIT = ['packed-refs', 'info/exclude', 'objects/info/alternates'] as const;
 
 export function removeKnownPipes(commonDir: string): void {
   for (const name of READ_BY_EVERY_GIT) {
-    const file = path.join(commonDir, name);
-    if (isSpecial(statSync(file, { throwIfNoEntry: false }))) removeSpecial(file);
+    if (leadsToSpecial(path.join(commonDir, name))) removeSpecial(commonDir, name);
   }
 }
 
@@ -39,27 +47,60 @@ export function removeKnownPipes(commonDir: string): void {
 export function removePipes(commonDir: string): boolean {
   let hasRemoved = false;
   for (const file of specialFilesIn(commonDir, MOST_ENTRIES, path.join(commonDir, 'copse'))) {
-    removeSpecial(file);
-    hasRemoved = true;
+    if (removeSpecial(commonDir, path.relative(commonDir, file))) hasRemoved = true;
   }
   return hasRemoved;
 }
 
-/** A program that waits for a pipe waits for ever once the name is gone, so it first gets what it waits for, and reads nothing. */
-function removeSpecial(file: string): void {
-  const otherEnd = openPipe(file);
-  rmSync(file, { force: true });
-  if (otherEnd !== undefined) closeSync(otherEnd);
+/** False when the entry is no longer special, is in a folder that is no longer one, or cannot be removed. */
+function removeSpecial(commonDir: string, relative: string): boolean {
+  const folders = relative.split(path.sep);
+  const name = folders.pop() ?? '';
+  try {
+    return inFolder(commonDir, folders, (folder) => {
+      const file = path.join(folder, name);
+      if (!leadsToSpecial(file)) return false;
+      const remove = hasHandles ? unlinkSync : (moved: string) => removeElsewhere(commonDir, moved);
+      wakeAndRemove(file, remove);
+      return true;
+    });
+  } catch {
+    return false;
+  }
 }
 
-function openPipe(file: string): number | undefined {
-  const { O_RDWR, O_NONBLOCK, O_NOCTTY } = constants;
+/** A program that waits for a pipe waits for ever once the name is gone, so it first gets what it waits for, and reads nothing. */
+function wakeAndRemove(file: string, remove: (file: string) => void): void {
+  const otherEnd = openPipe(file);
   try {
-    return statSync(file).isFIFO() ? openSync(file, O_RDWR | O_NONBLOCK | O_NOCTTY) : undefined;
+    remove(file);
+  } finally {
+    if (otherEnd !== undefined) closeSync(otherEnd);
+  }
+}
+
+/** A link is not followed: the pipe that it leads to may be a person's. */
+function openPipe(file: string): number | undefined {
+  const { O_RDWR, O_NONBLOCK, O_NOCTTY, O_NOFOLLOW } = constants;
+  try {
+    return lstatSync(file).isFIFO() ? openSync(file, O_RDWR | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : undefined;
   } catch {
     // It is gone, or this process may not open it.
     return undefined;
   }
+}
+
+/**
+ * Without handles, the path may lead elsewhere by now. So the entry is moved to where agents cannot write, and deleted only if
+ * it is special there too; another file stays there, and nothing is lost.
+ */
+function removeElsewhere(commonDir: string, file: string): void {
+  const folder = mkdtempSync(path.join(commonDir, 'copse', 'removed-'));
+  const moved = path.join(folder, 'entry');
+  renameSync(file, moved);
+  if (!leadsToSpecial(moved)) return;
+  rmSync(moved);
+  rmdirSync(folder);
 }
 
 const MOST_ENTRIES = defaultPolicy.pipes.entries;
@@ -103,9 +144,10 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-function leadsToSpecial(link: string): boolean {
+/** Of an entry, or of the target of a link. */
+function leadsToSpecial(entry: string): boolean {
   try {
-    return isSpecial(statSync(link, { throwIfNoEntry: false }));
+    return isSpecial(statSync(entry, { throwIfNoEntry: false }));
   } catch {
     return false;
   }

@@ -5,10 +5,12 @@
  * too. Copse follows and executes nothing in the git directory: it reads regular files and skips everything else.
  */
 
-import { lstatSync, mkdtempSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, mkdtempSync, mkdirSync, readdirSync, realpathSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { readPlainBytes } from '../../kernel/system/plain-file.ts';
+import { removeTree } from '../../kernel/system/remove-tree.ts';
 import type { TrustedDir } from '../process.ts';
 
 export interface Place {
@@ -154,7 +156,10 @@ function oneLine(file: string): string | undefined {
     .replace(/[\r\n]+$/, '');
 }
 
-/** A folder for private indexes and other temporary files, deleted after the work. */
+/**
+ * A folder for private indexes and other temporary files, deleted after the work. Commands of a project run in some: what they
+ * leave and Copse cannot delete stays for the sweep, which reports it.
+ */
 export async function withScratch<T>(
   { home }: TrustedDir,
   work: (scratch: string) => Promise<T>,
@@ -162,9 +167,23 @@ export async function withScratch<T>(
   const parent = path.join(home, '.copse', 'tmp');
   mkdirSync(parent, { recursive: true, mode: 0o700 });
   const scratch = mkdtempSync(path.join(parent, `rescue-${process.pid}-`));
+  // Processes of other containers see from its time that it is in use.
+  const touching = setInterval(() => touch(scratch), TOUCH_MS).unref();
   try {
     return await work(scratch);
   } finally {
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+    clearInterval(touching);
+    await removeTree(scratch).catch(() => {});
+  }
+}
+
+const TOUCH_MS = defaultPolicy.leftovers.scratchMs / 5;
+
+function touch(folder: string): void {
+  const now = new Date();
+  try {
+    utimesSync(folder, now, now);
+  } catch {
+    // The work deleted it.
   }
 }

@@ -14,16 +14,29 @@ export function useCompileCache(env: Env = process.env): void {
 }
 
 /** Made when it is missing. Undefined when there is no place that only this user can write. */
-export function compileCacheFolder({ XDG_CACHE_HOME, HOME }: Env): string | undefined {
+export function compileCacheFolder(env: Env): string | undefined {
   const { lstatSync } = process.getBuiltinModule('node:fs');
-  const caches = XDG_CACHE_HOME?.startsWith('/') ? XDG_CACHE_HOME : HOME?.startsWith('/') && `${HOME}/.cache`;
-  if (!caches) return undefined;
-  const folder = `${caches}/copse-compiled`;
+  const caches = cachesOf(env);
+  if (caches === undefined) return undefined;
+  const folder = `${caches}/${NAME}`;
   const look = () => lstatSync(folder, { throwIfNoEntry: false });
   if (look() === undefined) [caches, folder].forEach(make);
   const found = look();
   const isPrivate = found?.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
   return isPrivate ? folder : undefined;
+}
+
+const NAME = 'copse-compiled';
+
+/** Where the cache is, or would be. No sandbox may open it. */
+export function compileCachePlace(env: Env): string | undefined {
+  const caches = cachesOf(env);
+  return caches && `${caches}/${NAME}`;
+}
+
+function cachesOf({ XDG_CACHE_HOME, HOME }: Env): string | undefined {
+  if (XDG_CACHE_HOME?.startsWith('/')) return XDG_CACHE_HOME;
+  return HOME?.startsWith('/') ? `${HOME}/.cache` : undefined;
 }
 
 /** One at a time: where a system refuses new folders, as in /proc, Node's recursive way never ends. */

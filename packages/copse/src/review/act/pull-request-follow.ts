@@ -18,7 +18,7 @@ import {
   openPushed,
   recordSeen,
 } from './pull-request-open.ts';
-import { removeWorkspace } from '../../workspaces/discard/remove.ts';
+import { removeLanded } from '../../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
@@ -78,7 +78,7 @@ export class PullRequests {
   }
 
   async #release(task: TaskId): Promise<void> {
-    const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
+    const removed = await removeLanded(this.#context, task);
     if (removed.kind === 'refused') this.#onProblem(task, removed.reason);
   }
 }

@@ -57,6 +57,8 @@ export type Removed =
       readonly kind: 'refused' | 'busy';
       readonly reason: string;
       readonly next: readonly string[];
+      /** Only gits were inside, which mostly leave within milliseconds. */
+      readonly mayPass?: boolean;
     };
 
 export async function removeWorkspace(
@@ -84,7 +86,7 @@ async function remove(
   if (!workspace && found.state === 'absent' && !found.isRegistered) return notThere(task);
   const { facts, decision } = await endTheAgent(context, { task, path, workspace, request });
   onStep('agent_ended');
-  if (decision.kind === 'refused') return { kind: 'refused', reason: decision.reason, next: decision.next };
+  if (decision.kind === 'refused') return refusedFor(facts, decision);
   if (decision.kind === 'question') return { kind: 'question', question: decision.question };
   if (decision.kind === 'end_first') return stillAlive(task);
 
@@ -137,6 +139,14 @@ async function remove(
   return { kind: 'removed', task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
 }
 
+function refusedFor(
+  { inside }: Pick<SeenFacts, 'inside'>,
+  { because, reason, next }: Extract<RemovalDecision, { readonly kind: 'refused' }>,
+): Removed {
+  const areGits = inside?.every(({ name }) => name.startsWith('git')) ?? false;
+  return { kind: 'refused', reason, next, mayPass: because === 'foreign_process' && areGits };
+}
+
 /** The person answered before the rescue; this asks only whether anything is alive in the worktree now. */
 async function refuseNow(
   context: WorkspaceContext,
@@ -153,7 +163,7 @@ async function refuseNow(
     request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
   const decision = decideRemoval(facts, answered, context.policy);
   if (decision.kind === 'allowed') return undefined;
-  if (decision.kind === 'refused') return { kind: 'refused', reason: decision.reason, next: decision.next };
+  if (decision.kind === 'refused') return refusedFor(facts, decision);
   return stillAlive(task);
 }
 

@@ -15,15 +15,17 @@ import { finishRemoval, removeWorkspace } from './remove.ts';
 import { hasLanded } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
 
-export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+/** Returns why some folders could not be deleted. */
+export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
   await finishRemovals(context);
   await returnPorts(context);
-  await leftovers.deleteScratch(context.clock.now());
+  const problems = await leftovers.deleteScratch(context.clock.now());
   await boundLogs(context, leftovers);
   await dropLocks(context, leftovers);
   await dropLandedRefs(context, leftovers);
   // Last, because it writes: on a full disk, the steps above free some of it.
   await closeStores(context);
+  return problems;
 }
 
 const MOST = defaultPolicy.worktreeFiles.sweptAtOnce;

@@ -27,7 +27,8 @@ import type { Brought, Skipped } from '../ports/furnishing.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { isOff } from './include-file.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { NotInside, kindOf, realFolder } from './inside.ts';
+import { NotInside } from '../../kernel/system/in-folder.ts';
+import { kindOf, realFolder } from './inside.ts';
 
 export interface BringRequest {
   /** Resolved: no link on the way. */

@@ -34,7 +34,8 @@ import { notStarted, runOrFail } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
 import { readRecord, startOver, writeRecord } from './furnish-record.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
-import { NotInside, kindOf, realFolder } from './inside.ts';
+import { NotInside } from '../../kernel/system/in-folder.ts';
+import { kindOf, realFolder } from './inside.ts';
 
 /** What Copse writes into a worktree, as patterns for git. */
 function ownExcludes(): readonly string[] {

@@ -8,10 +8,7 @@ import { lstat, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { hasCode } from '../../kernel/system/error-code.ts';
-
-export class NotInside extends Error {
-  override readonly name = 'NotInside';
-}
+import { NotInside } from '../../kernel/system/in-folder.ts';
 
 /** The absolute folder, made where it is missing. Throws `NotInside` if a link or a file is on the path. */
 export async function realFolder(root: string, relative: string): Promise<string> {

@@ -4,8 +4,7 @@ import path from 'node:path';
 
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { type Beginning, readPlainFile } from '../../kernel/system/plain-file.ts';
-import { inFolder } from './in-folder.ts';
-import { NotInside } from './inside.ts';
+import { NotInside, inFolder } from '../../kernel/system/in-folder.ts';
 
 export interface ReadInside {
   readonly root: string;

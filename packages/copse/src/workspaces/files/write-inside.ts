@@ -12,7 +12,7 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { NotInside } from './inside.ts';
+import { NotInside } from '../../kernel/system/in-folder.ts';
 
 export interface InsideFile {
   readonly root: string;

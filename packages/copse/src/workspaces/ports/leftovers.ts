@@ -11,8 +11,8 @@ export interface KeepRef {
 }
 
 export interface TaskLeftovers {
-  /** Deletes scratch folders of processes that are gone; how many. */
-  deleteScratch(now: Timestamp): Promise<number>;
+  /** Deletes scratch folders of processes that are gone. Returns why others could not be deleted. */
+  deleteScratch(now: Timestamp): Promise<readonly string[]>;
   /** Folders with the logs or patches of a task, the latest change first. */
   logs(): readonly { readonly folder: string; readonly task: TaskId; readonly at: Timestamp }[];
   deleteLogs(folder: string): Promise<void>;

@@ -1,13 +1,14 @@
 /** Finds and deletes what tasks and killed processes leave behind, one kind at a time. No link is followed. */
 
 import { type Dirent, lstatSync, readdirSync, rmSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { type TaskId, parseTaskId, timestamp } from '../../kernel/ids.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
+import { removeTree } from '../../kernel/system/remove-tree.ts';
+import { shellQuoted } from '../../kernel/shell.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { identify } from '../../processes/identity.ts';
@@ -22,7 +23,7 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
   const inHome = (...names: readonly string[]) => path.join(dir.home, '.copse', ...names);
   return {
     async deleteScratch(now) {
-      let deleted = 0;
+      const problems: string[] = [];
       for (const { name } of foldersIn(inHome('tmp'))) {
         const [, pid] = /^rescue-(?:(\d+)-)?\w+$/.exec(name) ?? [];
         if (!name.startsWith('rescue-')) continue;
@@ -31,10 +32,9 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
         const isLeft =
           pid === undefined ? ageMs > NAMELESS_MS : ageMs > SCRATCH_MS && (await isGone(Number(pid)));
         if (!isLeft) continue;
-        await rm(folder, { recursive: true, force: true });
-        deleted += 1;
+        await removeTree(folder).catch((error: unknown) => problems.push(undeletable(folder, error)));
       }
-      return deleted;
+      return problems;
     },
     logs() {
       const tasks = ['logs', 'artifacts'].flatMap((kind) =>
@@ -47,7 +47,7 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
         .map(({ folder, task }) => ({ folder, task, at: timestamp(changedAt(folder)) }))
         .toSorted((one, other) => other.at - one.at);
     },
-    deleteLogs: (folder) => rm(folder, { recursive: true, force: true }),
+    deleteLogs: removeTree,
     locks: () =>
       namesIn(inHome('locks')).flatMap((name) => (name.startsWith('task-') ? parsed(name.slice(5)) : [])),
     async deleteLock(task) {
@@ -62,6 +62,11 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
     kept: (branch) => listKeepRefs(dir, branch),
     dropKept: (refs) => dropKeepRefs(dir, refs),
   };
+}
+
+function undeletable(folder: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return `Cannot delete ${folder}, which a command of this project left (${reason}). Delete it: sudo rm -r ${shellQuoted(folder)}`;
 }
 
 async function isGone(pid: number): Promise<boolean> {

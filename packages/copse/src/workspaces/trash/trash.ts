@@ -132,7 +132,8 @@ export async function deleteTrash({ folder, files, gitDir }: TrashEntry): Promis
     const holder = path.dirname(part);
     if (holder !== folder) removeFolders([holder, path.dirname(holder)]);
   }
-  for (const name of namesIn(folder)) await removeTree(path.join(folder, name), name !== RECORD);
+  for (const name of namesIn(folder).filter((one) => one !== RECORD))
+    await removeTree(path.join(folder, name));
   await removeTree(path.join(folder, RECORD));
   removeFolders([folder]);
 }

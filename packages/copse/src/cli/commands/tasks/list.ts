@@ -8,7 +8,7 @@ import type { EntryState } from '../../../queue/rules/view/view.ts';
 import { lastSighting } from '../../../radar/radar.ts';
 import { type Finding, findingsOf } from '../../../radar/rules/radar.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../../tasks/rules/task.ts';
-import type { Board, TaskQuery } from '../../../board/port.ts';
+import type { Board, TaskFilter } from '../../../board/port.ts';
 import { findingView } from '../../../operations/views/radar-views.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import type { AgentName, TaskId } from '../../../kernel/ids.ts';
@@ -108,11 +108,7 @@ const ranks: Readonly<Record<TaskStatus, number>> = {
   cancelled: 10,
 };
 
-async function load(
-  board: Board,
-  filter: Omit<TaskQuery, 'order'>,
-  finishedLimit: number | undefined,
-): Promise<Listed> {
+async function load(board: Board, filter: TaskFilter, finishedLimit: number | undefined): Promise<Listed> {
   const live = await board.tasks({ ...filter, finished: false, order: 'urgent' });
   const finished = await board.tasks({
     ...filter,

@@ -13,14 +13,15 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
   setPriority(LOW_PRIORITY);
   await withWorkspaces(cli, async (context) => {
     const tended = await tend(context);
-    await sweep(context, openLeftovers(cli));
-    if (options.json) cli.output.json(tended ?? { busy: true });
+    const undeleted = await sweep(context, openLeftovers(cli));
+    const failed = [...(tended?.failed ?? []), ...undeleted];
+    if (options.json) cli.output.json(tended ? { ...tended, failed } : { busy: true });
     else if (tended === undefined) cli.output.line('Another process is doing this.');
     else {
       const { thinned, deleted, pool } = tended;
       cli.output.line(`Trash: ${thinned} shrunk, ${deleted} deleted.`);
       for (const reason of tended.kept) cli.output.line(`  ${shown(reason)}`);
-      for (const reason of tended.failed) cli.output.line(`  failed: ${shown(reason)}`);
+      for (const reason of failed) cli.output.line(`  failed: ${shown(reason)}`);
       cli.output.line(`Pool: ${pool.ready} ready (${pool.reason}).`);
     }
   });
