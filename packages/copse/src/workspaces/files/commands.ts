@@ -74,7 +74,8 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
     };
     const ended = await endingOf(watched, request.timeoutMs);
     if (ended.because === 'not_started') writeSync(output, `${ended.message}\n`);
-    else if (ended.because === 'timeout' || request.leavesNothing) await endAll();
+    // A reaper that was killed early could not tell that the command runs.
+    if (ended.because !== 'exit' || request.leavesNothing) await endAll();
     if (own !== undefined) await closeGroup(own);
     return { because: ended.because, code: ended.code };
   } finally {
