@@ -16,6 +16,7 @@ import {
   reaperHere,
 } from '../../../packages/copse/src/processes/start/reaper.ts';
 import { type Watched, startWatched } from '../../../packages/copse/src/processes/start/watched.ts';
+import { running } from '../../support/agents/hiders.ts';
 import { newArea } from '../../support/cli.ts';
 import { until, wordsIn } from '../../support/records/turns.ts';
 
@@ -271,6 +272,31 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     },
   );
 });
+
+// promise: no-process-left
+test.runIf(process.platform === 'linux' && perl() !== undefined)(
+  'a program with the name of a reaper that forks without pause is ended with all its children',
+  async () => {
+    const folder = newFolder();
+    const seconds = String(5_000_000 + process.pid);
+    const pose = `$0 = "${REAPER}"; $SIG{$_} = "IGNORE" for qw(TERM USR1 CHLD); open F, ">ready"; print F $$; close F;
+      for (1 .. 2000) { exec("sleep", "${seconds}") unless fork; select(undef, undef, undef, 0.03) }`;
+    const stdio = ['ignore', 'ignore', 'ignore'] as const;
+    const argv = ['perl', '-e', pose] as const;
+    const watched = startWatched({ argv, folder, environment, stdio, reaper: null });
+    started.push(watched);
+    await wordsIn(path.join(folder, 'ready'), 1);
+    try {
+      const first = (await identify(watched.child.pid!))!;
+      expect(await endProcesses([first], { graceMs: 0 })).toMatchObject({ remaining: [] });
+      expect(await isAlive(first)).toBe(false);
+      expect(running(seconds)).toEqual([]);
+    } finally {
+      watched.child.kill('SIGKILL');
+      for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+    }
+  },
+);
 
 /** The same with another text in its script. */
 function changed({ kind, argv: [file, ...args] }: Reaper, from: string, to: string): Reaper {
