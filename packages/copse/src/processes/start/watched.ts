@@ -15,6 +15,9 @@ import { inGroup } from '../cgroup.ts';
 import { identifyNow, isGone } from '../identity.ts';
 import { type Reaper, reaperEnvironment, reaperHere } from './reaper.ts';
 
+/** The longest time that a timer can be set for. */
+export const LONGEST_MS = 2 ** 31 - 1;
+
 export interface WatchedRequest {
   readonly argv: readonly [string, ...string[]];
   readonly folder: string;
