@@ -22,20 +22,33 @@ const CLONES = ['test/**/launcher.test.ts', 'test/**/check.test.ts'];
 /** They replace functions of Node.js before the sources are loaded. */
 const ALONE = ['test/queue/contract/merge/bring.test.ts'];
 
-/** They have a long version (test/support/long.ts), and `npm run test:faults` runs nothing but these. */
+/** Slow ones with many real processes: for `npm run test:faults`, and for `npm test` with the name of a file or folder. */
+const FAULTS = [
+  'test/cli/journeys/launcher.test.ts',
+  'test/agents/faults/outliving.test.ts',
+  'test/board/faults/processes.test.ts',
+  'test/orchestrator/faults/{clock,late,orchestrators,stopped}.test.ts',
+  'test/queue/faults/{promises-fair,random,taken-back}.test.ts',
+  'test/review/faults/pull-request-steps.test.ts',
+  'test/workspaces/faults/{crowd,damage,kill-operations,random,repositories}.test.ts',
+];
+
+/** They have a long version (test/support/long.ts); `npm run test:faults` runs these and those above, and nothing else. */
 const LONG = [
+  ...FAULTS,
   ...SIMULATION,
   ...CLONES,
-  'test/{queue,orchestrator,workspaces}/faults/random.test.ts',
-  'test/orchestrator/faults/hostile.test.ts',
+  'test/orchestrator/faults/{hostile,random}.test.ts',
   'test/queue/contract/merge/random.test.ts',
-  'test/workspaces/faults/{crowd,kill-steps,kill-operations}.test.ts',
-  'test/**/{landing,pull-request}-steps.test.ts',
-  'test/board/faults/processes.test.ts',
+  'test/workspaces/faults/kill-steps.test.ts',
+  'test/queue/faults/landing-steps.test.ts',
   'test/**/rescue-restore.test.ts',
   'test/git/faults/{vectors,pipes,stores}.test.ts',
   'test/workspaces/contract/pool.test.ts',
 ];
+
+const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));
+const left = isLong || isNamed ? [] : FAULTS;
 
 export default defineConfig({
   test: {
@@ -49,7 +62,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'rules', include: isLong ? [] : RULES, isolate: false } },
       { extends: true, test: { name: 'simulation', include: SIMULATION } },
-      { extends: true, test: { name: 'clones', include: CLONES } },
+      { extends: true, test: { name: 'clones', include: CLONES, exclude: ['**/node_modules/**', ...left] } },
       {
         extends: true,
         test: { name: 'alone', include: isLong ? [] : ALONE, setupFiles: ['test/support/at-end.ts'] },
@@ -59,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: isLong ? LONG : ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...RULES, ...SIMULATION, ...CLONES, ...ALONE],
+          exclude: ['**/node_modules/**', ...RULES, ...SIMULATION, ...CLONES, ...ALONE, ...left],
           // The sources are loaded once for all files that a process runs, not once for each.
           isolate: false,
           globalSetup: ['test/support/global-setup.ts'],

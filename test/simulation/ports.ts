@@ -84,6 +84,7 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     furnishing: {
       furnish: () => call('furnish', () => FURNISHED),
       dismantle: () => call('dismantle', () => ({ kind: 'done', ran: 0 }) as const),
+      startOver: () => {},
     },
     portProbe: { isFree: () => call('probe a port', () => true) },
     disk: { freeBytes: () => call('free disk', () => 1e12) },

@@ -79,7 +79,7 @@ async function expectCandidate(site: CheckSite, commit: CommitId): Promise<void>
   expect(logOf(only(end))).toBe(`${commit}\n`);
   expect(filesOf(site.worktree)).toEqual(plainFiles(site, commit));
   expect(git(site.worktree, 'branch', '--show-current')).toBe('');
-  const kept = ['HEAD', 'commondir', 'copse-furnished', 'gitdir', 'index', 'locked'];
+  const kept = ['HEAD', 'commondir', 'gitdir', 'index', 'locked'];
   expect(readdirSync(site.gitDir).filter((name) => name !== 'modules')).toEqual(kept);
 }
 

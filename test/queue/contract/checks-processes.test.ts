@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { openRun } from '../../../packages/copse/src/compose/run/run.ts';
 import type { CheckCommand } from '../../../packages/copse/src/queue/ports/checks.ts';
 import {
   type CheckSite,
@@ -319,5 +320,22 @@ describe.runIf(isLinux)('after the process that ran a check was killed', () => {
     expect(readdirSync(logs)).toEqual(['new']);
     rmSync(logs, { recursive: true });
     expect(await site.checks.recover()).toEqual([]);
+  });
+
+  it('the age of finished worktrees in copse.yml does not expire output', async () => {
+    const files = { 'copse.yml': 'maintenance: { worktree_cleanup: { max_worktree_age: 0 } }\n' };
+    const { root } = newCheckSite(area, { files });
+    const logs = path.join(root, '.copse', 'logs', 'queue');
+    writeFile(path.join(logs, 'yesterday', 'x.log'), '');
+    const yesterday = Date.now() / 1_000 - 86_400;
+    utimesSync(path.join(logs, 'yesterday'), yesterday, yesterday);
+    const opened = await openRun({ cwd: root, env: plainEnv });
+    try {
+      expect(opened.context.policy.maintenance.finishedWorktreeAgeMs).toBe(0);
+      await opened.context.checks.recover();
+      expect(readdirSync(logs)).toEqual(['yesterday']);
+    } finally {
+      await opened.close();
+    }
   });
 });

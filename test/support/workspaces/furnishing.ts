@@ -59,7 +59,8 @@ export function addWorktree(root: string, others: Files = {}, name = 'cp-1'): Fi
     never: [path.join(root, '.worktrees')],
     env: { COPSE_TASK_ID: name, COPSE_WORKTREE_PATH: worktree },
     isFresh: true,
-    marker: path.join(gitDir, 'copse-furnished'),
+    isAsBase: true,
+    record: path.join(root, '.copse', 'furnished', `${name}.json`),
   };
   const dir = openTrustedDir({ commonDir: path.join(root, '.git'), home: root });
   const furnishing = workspaceFurnishing(furnishingGit(dir));

@@ -4,7 +4,11 @@ import { setTimeout } from 'node:timers/promises';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { type AttemptId, type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { furnishingGit } from '../../../packages/copse/src/workspaces/files/furnish-git.ts';
+import { workspaceFurnishing } from '../../../packages/copse/src/workspaces/files/furnish.ts';
+import { openLeftovers } from '../../../packages/copse/src/workspaces/trash/leftovers.ts';
 import { newArea } from '../../support/cli.ts';
 import { newFixture, write } from '../../support/workspaces/furnishing.ts';
 
@@ -50,6 +54,43 @@ describe('setup commands', () => {
     expect((await furnish({ setup })).setup).toEqual({ kind: 'done', ran: 3 });
     expect((await furnish({ setup })).setup).toEqual({ kind: 'done', ran: 0 });
     expect(readFileSync(path.join(worktree, 'runs'), 'utf8')).toBe('x\nx\n');
+  });
+
+  // promise: sandbox-commands
+  test('run without a sandbox in files of the base only, also for a later worker of the task', async () => {
+    const { root, request } = newFixture(area, {});
+    const dir = openTrustedDir({ commonDir: path.join(root, '.git'), home: root });
+    const opened: string[] = [];
+    const furnishing = workspaceFurnishing(furnishingGit(dir), {
+      isNeeded: ({ agent }, recorded) => Promise.resolve(recorded === true || agent === 'confined'),
+      open: ({ step }) => {
+        opened.push(step);
+        const sandbox = { wrap: <P>(program: P) => program, close: () => {} };
+        const environment = { PATH: process.env['PATH'] ?? '' };
+        return Promise.resolve({ sandbox, attempt: brand<AttemptId>('at-1'), environment, scratch: root });
+      },
+    });
+    const openedBy = async (agent: string, setup: string, isAsBase: boolean) => {
+      const settings = { ...request.settings, setup: [setup] };
+      await furnishing.furnish({ ...request, settings, isAsBase, agent: brand(agent) });
+      return opened.splice(0);
+    };
+    const record = request.record ?? '';
+    expect(await openedBy('confined', 'exit 1', true)).toEqual([]);
+    // Reused: no agent was started after the failure.
+    expect(await openedBy('confined', 'true', false)).toEqual([]);
+    expect(await openedBy('confined', 'exit 1', false)).toEqual([]);
+    furnishing.startOver(record);
+    expect(await openedBy('person', 'exit 1', false)).toEqual(['setup']);
+    expect(await openedBy('person', 'true', false)).toEqual(['setup']);
+    const [settings, leftovers] = [{ ...request.settings, teardown: ['true'] }, openLeftovers(dir)];
+    await furnishing.dismantle({ ...request, settings, agent: null });
+    expect(opened.splice(0)).toEqual(['teardown']);
+    await leftovers.deleteLock(request.task);
+    expect(existsSync(record)).toBe(true);
+    furnishing.startOver(record);
+    await leftovers.deleteLock(request.task);
+    expect(existsSync(record)).toBe(false);
   });
 
   test('that a signal ended are reported as a shell does', async () => {

@@ -125,7 +125,7 @@ describe('submodules of a worktree', () => {
     write(gitDir, { 'copse-unfinished': '', HEAD: 'half' });
     write(path.join(worktree, at), { 'lib.c': 'ha' });
     const again = () => {
-      rmSync(request.marker, { force: true });
+      rmSync(request.record ?? '', { force: true });
       return furnish();
     };
     expect((await again()).submodules).toEqual([{ path: at, kind: 'ready' }]);

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import type { WorkspaceContext } from '../../../packages/copse/src/workspaces/act/context.ts';
 import { openWorkspaceContext } from '../../../packages/copse/src/compose/open.ts';
 import { removeWorkspace } from '../../../packages/copse/src/workspaces/discard/remove.ts';
+import { tend } from '../../../packages/copse/src/workspaces/act/tend.ts';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newArea, plainEnv, printed } from '../../support/cli.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
@@ -119,5 +120,26 @@ describe('leftovers of finished tasks', () => {
     for (const ref of kept) expect(refs).toContain(ref);
     expect(existsSync(inside(at, 'locks', `task-${landed.task}`))).toBe(false);
     expect(existsSync(inside(at, 'locks', `task-${open.task}`))).toBe(true);
+  });
+
+  // promise: leftovers-bounded
+  test('an entry of the trash that needs nothing costs later rounds no look at the processes of the machine', async () => {
+    const at = newProject(area);
+    const { task } = await taken('Removed', at);
+    await printed(['cleanup', task, '--force'], at);
+    const looks: string[] = [];
+    const round = () =>
+      withContext(at, async (context) => {
+        const inside: WorkspaceContext['occupancy']['inside'] = (folder, known) => {
+          looks.push(folder);
+          return context.occupancy.inside(folder, known);
+        };
+        await tend({ ...context, occupancy: { ...context.occupancy, inside } });
+        expect(await context.trash.all()).toHaveLength(1);
+      });
+    await round();
+    expect(looks).toHaveLength(1);
+    await round();
+    expect(looks).toHaveLength(1);
   });
 });

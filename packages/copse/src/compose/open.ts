@@ -12,6 +12,7 @@ import { type Repository, findRepository } from '../git/directory/locate.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
+import type { CommandConfinement } from '../workspaces/files/furnish.ts';
 import { authorFrom } from '../board/rules/author.ts';
 import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
@@ -166,12 +167,12 @@ export async function openWorkspaces(
     trash,
     furnishing: adapters.workspaceFurnishing(
       adapters.furnishingGit(dir),
-      async (name, task) => {
-        const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
+      lateConfinement(async () => {
+        const { workspaceConfinement } = await import('./run/workspace-confinement.ts');
         const { env } = surroundings;
         const config = () => configOf(repository);
-        return teardownSandbox({ name, task, worktreeFolder, agent }, repository, { env, config });
-      },
+        return workspaceConfinement({ repository, worktreeFolder, env, config, own: agent });
+      }),
       known.group,
     ),
     occupancy,
@@ -187,6 +188,14 @@ export async function openWorkspaces(
     method,
   };
   return { context: workspaces, dir };
+}
+
+/** Loaded only when a worktree is made ready or torn down. */
+function lateConfinement(load: () => Promise<CommandConfinement>): CommandConfinement {
+  return {
+    isNeeded: async (of, recorded) => (await load()).isNeeded(of, recorded),
+    open: async (of) => (await load()).open(of),
+  };
 }
 
 /** Opens the same, and the report file of the agent. */

@@ -16,24 +16,26 @@ const workingDirectory = z
     [
       text.transform(rules.changes.workingDirectory),
       z.strictObject({
-        root: text.describe('Path of the repository.'),
+        root: text.describe('Path of the repository. No effect yet.'),
         auto_clone: z
           .boolean()
-          .describe('Clone the repository if the path does not exist.')
+          .describe('Clone the repository if the path does not exist. No effect yet.')
           .prefault(agent.autoClone),
         clone_depth: z
           .int()
           .min(1)
           .max(1_000_000)
-          .describe('Commits of history to clone; default: all.')
+          .describe('Commits of history to clone; default: all. No effect yet.')
           .optional(),
-        default_branch: branch.describe('Base branch of new work; default: detected.').optional(),
+        default_branch: branch
+          .describe('Base branch of new work; default: detected. No effect yet.')
+          .optional(),
       }),
     ],
     { error: 'must be a path or a mapping with `root`' },
   )
   .describe(
-    'Repository of the agent: a path, or a mapping with more settings; default: the repository of `copse.yml`.',
+    'Repository of the agent: a path, or a mapping with more settings; default: the repository of `copse.yml`. No effect yet.',
   );
 
 const limits = section(
@@ -133,7 +135,9 @@ const agentSection = section(
       .describe(
         'Variables of yours that the agent gets although they open a remote or another provider, such as `GH_TOKEN` or `SSH_AUTH_SOCK`; without this it gets the others only.',
       ),
-    schedules: z.record(name, schedule).describe('Schedules on which the agent starts, by name.'),
+    schedules: z
+      .record(name, schedule)
+      .describe('Schedules on which the agent starts, by name. No effect yet.'),
     hooks,
     docker,
   },

@@ -52,7 +52,7 @@ const perQueue = {
   sandbox: z
     .enum(['none', 'runtime'])
     .describe(
-      'Sandbox of the checks and their set-up, which run what agents wrote; default: `runtime` if an agent has it, else `none`.',
+      'Sandbox of the checks, their set-up, `lockfiles` and `merge_drivers`, which run what agents wrote; default: `runtime` if an agent has it, else `none`.',
     ),
   sandbox_hosts: z
     .array(text)

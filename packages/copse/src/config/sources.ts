@@ -34,7 +34,7 @@ export const source = z
       status_comments: comments,
     }),
   ])
-  .describe('A source of work items; each item becomes one task.');
+  .describe('A source of work items; each item becomes one task. No effect yet.');
 
 const workSource = z
   .union([name, source], { error: 'must be the name of a source or a mapping with `type`' })
@@ -64,4 +64,4 @@ export const schedule = z
       prompt,
     }),
   ])
-  .describe('When the agent starts, and with which work.');
+  .describe('When the agent starts, and with which work. No effect yet.');

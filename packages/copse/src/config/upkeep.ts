@@ -36,7 +36,7 @@ export const policySection = section(
     max_agents: count.min(1).describe('Sessions at once on a machine.'),
     max_retries: count.describe('Crashes after which a task fails; before that it is retried.'),
     max_stuck_restarts: count.describe(
-      'Automatic restarts of a task that is `stuck` because of failures; questions to a person are never restarted.',
+      'Automatic restarts of a task that is `stuck` because of failures; questions to a person are never restarted. No effect yet.',
     ),
     poll_interval: duration.describe('Longest time between two looks of the orchestrator at the board.'),
     lease: duration.describe('Time after which a session that does not renew its lease loses its task.'),
@@ -72,14 +72,18 @@ export const maintenanceSection = section(
   {
     worktree_cleanup: section(
       {
-        enabled: z.boolean().describe('Remove old worktrees automatically.'),
-        interval: duration.describe('Time between two cleanups.'),
-        max_worktree_age: durationOrZero.describe('Age after which worktrees of finished tasks are removed.'),
-        max_abandoned_age: durationOrZero.describe(
-          'Time without a lease after which worktrees are rescued and released.',
+        enabled: z.boolean().describe('Remove old worktrees automatically. No effect yet.'),
+        interval: duration.describe('Time between two cleanups. No effect yet.'),
+        max_worktree_age: durationOrZero.describe(
+          'Age after which worktrees of finished tasks are removed. No effect yet.',
         ),
-        cleanup_on_startup: z.boolean().describe('Also clean up when the orchestrator starts.'),
-        prune_unmerged_branches: z.boolean().describe('Also delete unmerged branches.'),
+        max_abandoned_age: durationOrZero.describe(
+          'Time without a lease after which worktrees are rescued and released. No effect yet.',
+        ),
+        cleanup_on_startup: z
+          .boolean()
+          .describe('Also clean up when the orchestrator starts. No effect yet.'),
+        prune_unmerged_branches: z.boolean().describe('Also delete unmerged branches. No effect yet.'),
       },
       {
         enabled: maintenance.worktreeCleanup,
@@ -89,17 +93,17 @@ export const maintenanceSection = section(
         cleanup_on_startup: maintenance.cleanupOnStartup,
         prune_unmerged_branches: maintenance.pruneUnmergedBranches,
       },
-    ).describe('Cleanup of worktrees.'),
+    ).describe('Cleanup of worktrees. No effect yet.'),
     session_cleanup: section(
       {
-        enabled: z.boolean().describe('Remove expired sessions automatically.'),
-        interval: duration.describe('Time between two cleanups.'),
+        enabled: z.boolean().describe('Remove expired sessions automatically. No effect yet.'),
+        interval: duration.describe('Time between two cleanups. No effect yet.'),
       },
       {
         enabled: maintenance.sessionCleanup,
         interval: formatDuration(maintenance.sessionCleanupEveryMs),
       },
-    ).describe('Cleanup of sessions that can no longer be resumed.'),
+    ).describe('Cleanup of sessions that can no longer be resumed. No effect yet.'),
   },
   { worktree_cleanup: {}, session_cleanup: {} },
 );

@@ -72,7 +72,7 @@ export const defaultPolicy = {
     exitGraceMs: 30 * SECOND,
     /** How long an agent that is stopped has before it is killed. */
     stopGraceMs: 5 * SECOND,
-    /** How often `copse stop` looks whether the runner has stopped the agent. */
+    /** How often a command that stops a task checks whether its runner has stopped the agent. */
     stopLookMs: 100,
     /** How long a runner waits for another process that prepares or removes the same worktree. */
     workspaceBusyMs: MINUTE,

@@ -89,6 +89,11 @@ export function openForCheck({ environment }: Confinable): Opened {
   return { write: [worktree], keep: [path.join(worktree, '.git')], placeholders: [], mounts: [] };
 }
 
+/** The folder in which it starts, and nothing else: a checkout that is made for one command. */
+export function openFolder({ folder }: Confinable): Opened {
+  return { write: [requireReal(realpathSync(folder))], keep: [], placeholders: [], mounts: [] };
+}
+
 /**
  * Worktrees of the repository besides this one. Agents may write what git keeps about worktrees, so one counts only if its own
  * `.git` agrees, and never one that would hide what all agents need.

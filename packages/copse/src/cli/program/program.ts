@@ -125,7 +125,7 @@ function addListCommand(program: Command, on: On): void {
     .option('--json', 'print { "tasks": [...] }')
     .addHelpText(
       'after',
-      examples([['copse list --status stuck,needs_attention', 'which tasks wait for you']]),
+      examples([['copse list --status stuck,in_review,needs_attention,failed', 'which tasks wait for you']]),
     )
     .action(on(() => Promise.resolve({ run: list })));
 }
@@ -411,7 +411,7 @@ function addSetUpCommands(program: Command, on: On): void {
   program
     .command('config')
     .argument('[what]', 'show, check, accept, schema or accept-remotes', 'show')
-    .description('Show or check the configuration; accept changes of it, or new remotes.')
+    .description('Show or check the configuration; accept changed settings or remotes.')
     .option('--yes', 'with accept: without asking')
     .option('--json', 'print it as JSON')
     .addHelpText(

@@ -147,7 +147,7 @@ function addRunCommands(program: Command, on: On): void {
     .addHelpText(
       'after',
       examples([
-        ['copse list --status in_review', 'which tasks wait for you'],
+        ['copse list --status in_review', 'which tasks wait for review'],
         ['copse merge a1b2 c3d4', ''],
       ]),
     )
@@ -195,7 +195,9 @@ function addRunCommands(program: Command, on: On): void {
   program
     .command('resume')
     .argument('<id>', aTask)
-    .description('Continue a paused, reviewed or done task in its conversation.')
+    .description(
+      'Continue a paused, done or in-review task, or one that needs attention, in its conversation.',
+    )
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
@@ -217,7 +219,7 @@ function addRunCommands(program: Command, on: On): void {
     .addHelpText(
       'after',
       examples([
-        ['copse review', 'which tasks wait for you'],
+        ['copse review', 'which tasks wait for review'],
         ['copse review a1b2', 'show the changes; on a terminal, asks whether to approve'],
         ['copse review a1b2 --approve', ''],
         ['copse review a1b2 --send-back "Please add a test"', ''],

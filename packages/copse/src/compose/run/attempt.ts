@@ -14,7 +14,7 @@ import { recordProcesses } from '../../processes/start/recorder.ts';
 import { attemptFiles, readOrders } from '../../agents/files/attempt-files.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
-import { runCommands } from '../../workspaces/files/commands.ts';
+import { runCommands, runOrFail } from '../../workspaces/files/commands.ts';
 import { openContextFiles } from '../../agents/files/context-files.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import { openReports } from '../../agents/files/report-file.ts';
@@ -24,7 +24,7 @@ import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
 import { openCommandAsks } from '../inside-attempt.ts';
 import { openSessionCommands } from '../../agents/files/session-commands.ts';
 import type { Orders } from '../../agents/ports/runners.ts';
-import { checksOf } from './checks.ts';
+import { checksIn, checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
 import { ownPrograms, programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
@@ -89,21 +89,21 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     clock: systemTimer,
     machine: { freeMemoryBytes: () => null },
     merging,
-    resolving: resolvingOf(dir, agent.landing, settings.policy),
+    resolving: resolvingOf(dir, agent.landing, {
+      policy: settings.policy,
+      confined: checksIn({ landing: agent.landing, agents: [agent] }, repository, workspaces, surroundings),
+    }),
     radar: openRadar(repository, dir),
     forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
     // A runner runs none: they are the queue's.
     checks: checksOf(dir, workspaces, { env, sandbox: null }),
     commands: {
-      // Accept commands run code of the agent, so they run in the agent's sandbox, with its environment.
+      // Accept commands and hooks start in files of the agent, so they run in its sandbox, with its environment.
       run: (lines) => {
         const isAccept = lines.name === 'accept';
-        return runCommands({
-          ...lines,
-          isWhole: isAccept,
-          group,
-          ...(sandbox && isAccept && { confined: { sandbox, attempt } }),
-        });
+        if (sandbox === null) return runCommands({ ...lines, isWhole: isAccept, group });
+        const run = isAccept ? runCommands : runOrFail;
+        return run({ ...lines, isWhole: true, group, confined: { sandbox, attempt } });
       },
     },
     artifacts: openArtifacts(home),

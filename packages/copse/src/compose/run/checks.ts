@@ -12,15 +12,39 @@ import { foreignEnvironment, readForeignSetup } from '../../workspaces/files/for
 import { readIncludeFile } from '../../workspaces/files/include-file.ts';
 import type { Checkout } from '../../workspaces/ports/furnishing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
-import type { Surroundings } from '../open.ts';
+import type { Repository, Surroundings } from '../open.ts';
+import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
+import type { Config } from '../../config/schema.ts';
+import { outsideOf } from '../../git/directory/work-tree.ts';
+import { areChecksConfined, checkSandbox } from './sandbox.ts';
 import type { Checks } from '../../queue/ports/checks.ts';
-import type { Sandbox } from '../../processes/ports/programs.ts';
 import { queueAsTask } from '../../workspaces/ports/trash.ts';
 
 export interface ChecksSurroundings {
   readonly env: Surroundings['env'];
   /** Opens the sandbox of a run; null for none. */
-  readonly sandbox: ((run: string) => Sandbox) | null;
+  readonly sandbox: ReturnType<typeof checkSandbox> | null;
+}
+
+export interface ChecksConfinement {
+  readonly landing: Config['landing'];
+  readonly agents: Parameters<typeof areChecksConfined>[1];
+  readonly board?: string | undefined;
+}
+
+/** In a sandbox they get the variables of an agent whose program is unknown. */
+export function checksIn(
+  { landing, agents, board }: ChecksConfinement,
+  repository: Repository,
+  { root, worktreeFolder }: WorkspaceContext,
+  { env }: Surroundings,
+): ChecksSurroundings {
+  if (!areChecksConfined(landing, agents)) return { env, sandbox: null };
+  const program = { runtime: 'command', command: '', model: undefined };
+  const pass = landing.pass_env;
+  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] ?? board });
+  const of = { repository, root, worktreeFolder, env, mayTake: outsideOf(repository) };
+  return { env: known, sandbox: checkSandbox(landing, of) };
 }
 
 export function checksOf(
@@ -55,7 +79,7 @@ export function checksOf(
     freeBytes: (folder) => context.disk.freeBytes(folder),
     tailLines: policy.finish.tailLines,
     graceMs: policy.removal.endGraceMs,
-    keepLogsMs: policy.maintenance.finishedWorktreeAgeMs,
+    keepLogsMs: policy.maintenance.logAgeMs,
   });
 }
 

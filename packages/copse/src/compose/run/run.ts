@@ -16,11 +16,7 @@ import {
 } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
-import { type ChecksSurroundings, checksOf } from './checks.ts';
-import { areChecksConfined, checkSandbox } from './sandbox.ts';
-import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
-import { outsideOf } from '../../git/directory/work-tree.ts';
-import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import { type ChecksConfinement, checksIn, checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
 import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
@@ -59,7 +55,8 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const settings = await settingsFor(repository, surroundings, options);
   const { agents, unusable, landing, finish, board } = settings;
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
-  const resolving = resolvingOf(dir, landing, policy);
+  const confined = checksIn(settings.checks, repository, workspaces, surroundings);
+  const resolving = resolvingOf(dir, landing, { policy, confined });
   const merging = openMerging(dir, {
     resolve: (conflict) => resolving.resolve(conflict),
     mainCheckout: repository.configFolder,
@@ -76,11 +73,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     resolving,
     radar: openRadar(repository, dir),
     forge: forgeOf(dir, { kind: landing.forge, env: surroundings.env, policy }),
-    checks: checksOf(
-      dir,
-      { ...workspaces, policy },
-      checksIn(settings, repository, workspaces, surroundings),
-    ),
+    checks: checksOf(dir, { ...workspaces, policy }, confined),
     commands: { run: runCommands },
     artifacts: openArtifacts(home),
     runners: openRunners({
@@ -111,28 +104,13 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   };
 }
 
-/** In a sandbox they get the variables of an agent whose program is unknown. */
-function checksIn(
-  { landing, areChecksConfined, board }: RunSettings,
-  repository: Repository,
-  { root, worktreeFolder }: WorkspaceContext,
-  { env }: Surroundings,
-): ChecksSurroundings {
-  if (!areChecksConfined) return { env, sandbox: null };
-  const program = { runtime: 'command', command: '', model: undefined };
-  const pass = landing.pass_env;
-  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] ?? board });
-  const of = { repository, root, worktreeFolder, env, mayTake: outsideOf(repository) };
-  return { env: known, sandbox: checkSandbox(landing, of) };
-}
-
 /** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
 type RunSettings = Pick<RunContext, 'agents' | 'landing' | 'finish'> &
   Pick<OpenRun, 'unusable'> & {
     readonly board: string | undefined;
-    readonly areChecksConfined: boolean;
+    readonly checks: ChecksConfinement;
   };
 
 /** Of copse.yml; for a command of an attempt, those that the attempt was started with. */
@@ -145,16 +123,15 @@ async function settingsFor(
   if (own !== undefined) {
     const { agent } = own;
     const { landing, finish } = agent;
-    const isConfined = areChecksConfined(landing, [agent]);
     const usual = { agents: [agent], unusable: [], landing, finish };
-    return { ...usual, board: undefined, areChecksConfined: isConfined };
+    return { ...usual, board: undefined, checks: { landing, agents: [agent] } };
   }
   const config = await withCommand(await configOf(repository), command);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
   const { finish, board } = config;
   const landing = landingFor(config.landing, config.workspace);
-  const isConfined = areChecksConfined(landing, Object.values(config.agents));
-  return { agents, unusable, landing, finish, board, areChecksConfined: isConfined };
+  const checks = { landing, agents: Object.values(config.agents), board };
+  return { agents, unusable, landing, finish, board, checks };
 }
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

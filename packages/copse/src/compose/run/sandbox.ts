@@ -7,7 +7,7 @@ import path from 'node:path';
 import { attemptFiles } from '../../agents/files/attempt-files.ts';
 import { findPackageFile } from '../../agents/runtimes/claude-sdk/package.ts';
 import { dockerProblem, dockerSandbox } from '../../agents/sandbox/docker.ts';
-import { openForCheck } from '../../agents/sandbox/places.ts';
+import { openFolder, openForCheck } from '../../agents/sandbox/places.ts';
 import { PACKAGE, runtimeProblem, runtimeSandbox } from '../../agents/sandbox/runtime.ts';
 import { tryOnce } from '../../agents/sandbox/try-once.ts';
 import type { Repository } from '../../git/directory/locate.ts';
@@ -94,8 +94,8 @@ export function areChecksConfined(
 export function checkSandbox(
   { sandbox_hosts: hosts, sandbox_write: write }: Config['landing'],
   { repository, root, worktreeFolder, env, mayTake }: Omit<SandboxSurroundings, 'attempt'>,
-): (run: string) => Sandbox {
-  return (run) => {
+): (run: string, opens?: 'worktree' | 'folder') => Sandbox {
+  return (run, opens = 'worktree') => {
     const find = (program: string) => findProgram(program, env, mayTake);
     const srt = findSrt(env, mayTake);
     const problem = runtimeProblem(srt, find, (argv) => tryOnce(argv, env));
@@ -104,7 +104,8 @@ export function checkSandbox(
         `The checks are to run in a sandbox, and ${problem ?? 'there is none'}. Or set \`landing.sandbox\` to none.`,
       );
     const folder = path.join(repository.home, '.copse', 'checks', run);
-    const of = { repository, root, worktreeFolder, folder, find, srt, hosts, write, open: openForCheck };
+    const open = opens === 'worktree' ? openForCheck : openFolder;
+    const of = { repository, root, worktreeFolder, folder, find, srt, hosts, write, open };
     const userHome = env['HOME'] ?? homedir();
     const sandbox = runtimeSandbox({ ...of, runtime: undefined, command: '', read: [], userHome });
     const close = () => {

@@ -14,8 +14,6 @@
  *   running are ended before the next check.
  */
 
-import path from 'node:path';
-
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { brand } from '../../kernel/ids.ts';
 import { processList } from '../../kernel/process.ts';
@@ -125,8 +123,8 @@ function furnish(
     never: [worktreeFolder],
     env: {},
     isFresh: true,
-    // Never exists: the worktree's git directory was written anew.
-    marker: path.join(gitDir, 'copse-furnished'),
+    isAsBase: false,
+    record: null,
   });
 }
 

@@ -1,7 +1,7 @@
 import { agentEnvironment } from '../rules/environment.ts';
-import type { AgentName, BranchName, SessionId } from '../../kernel/ids.ts';
+import type { AgentName, BranchName, SessionId, TaskId } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import type { DismantleRequest, FurnishRequest } from '../ports/furnishing.ts';
+import type { DismantleRequest } from '../ports/furnishing.ts';
 import type { WorkspaceContext } from './context.ts';
 
 /** Who works on what. */
@@ -21,7 +21,7 @@ export function furnishingOf(
     readonly base: BranchName;
     readonly ports: readonly number[];
   },
-): Omit<DismantleRequest, 'base' | 'sparse'> & Pick<FurnishRequest, 'marker'> {
+): Omit<DismantleRequest, 'base' | 'sparse'> {
   const { root, home, settings, git } = context;
   const gitDir = git.gitDirOf(of.path);
   if (gitDir === undefined) throw new Error(`${of.path} is not a worktree that git knows`);
@@ -49,6 +49,11 @@ export function furnishingOf(
       worktree: { path: of.path, branch: of.branch, baseBranch: of.base },
       ports: of.ports,
     }),
-    marker: `${gitDir}/copse-furnished`,
+    record: furnishRecord(context, task.id),
   };
+}
+
+/** Outside of everything that an agent in a sandbox can write. */
+export function furnishRecord({ home }: Pick<WorkspaceContext, 'home'>, task: TaskId): string {
+  return `${home}/.copse/furnished/${task}.json`;
 }

@@ -28,7 +28,7 @@ import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
 import { type NamedWork, freeName, isOnForeignBranch, nameBranch, worktreesOfOthers } from './branch-of.ts';
 import { change } from '../../board/context.ts';
-import { type Worker, furnishingOf } from './furnishing-of.ts';
+import { type Worker, furnishRecord, furnishingOf } from './furnishing-of.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
@@ -119,6 +119,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
   onStep('intended');
+  if (plan.kind === 'new_worktree') context.furnishing.startOver(furnishRecord(context, task.id));
   const made = plan.kind === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
   if (made && 'takenBy' in made) return taken(task.id, facts.branch, made.takenBy);
 
@@ -130,6 +131,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     ...furnishingOf(context, request, { path, branch: facts.branch, base: base.branch, ports }),
     commit: plan.kind === 'new_worktree' ? plan.start : await headOf(context, path),
     isFresh: plan.kind === 'new_worktree',
+    isAsBase: plan.kind === 'new_worktree' && (await isOfBase(context, facts)),
   });
   onStep('furnished');
   if (furnished.setup.kind === 'failed') return setupFailed(task.id, path, furnished.setup);
@@ -154,6 +156,13 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     ports,
     furnished,
   };
+}
+
+/** Whether the branch, from which a worktree was made in this call, has nothing that the base does not have. */
+async function isOfBase({ git }: WorkspaceContext, { branch, base }: PreparationFacts): Promise<boolean> {
+  const tip = await git.tip(branchRef(branch));
+  if (tip === undefined || base === undefined) return false;
+  return tip === base.commit || git.isAncestor(tip, base.commit);
 }
 
 async function headOf({ git }: WorkspaceContext, path: string): Promise<CommitId> {

@@ -88,13 +88,17 @@ async function tendTrash(
   const failed: string[] = [];
   let thinned = 0;
   let deleted = 0;
-  for (const { folder, record } of await trash.all()) {
+  const { trashAgeMs } = policy.maintenance;
+  for (const one of await trash.all()) {
+    // To look for processes reads those of the whole machine, so entries without work are passed over first.
+    if (!isOver(one, clock.now(), trashAgeMs) && !isThick(one)) continue;
+    const { folder, record } = one;
     // An undo holds the task's lock. An entry that fails must not stop the rest.
     const done = await git
       .tryLock(`task-${record.task}`, async () => {
         const entry = await trash.again(folder);
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
-        if (isOver(entry, clock.now(), policy.maintenance.trashAgeMs)) {
+        if (isOver(entry, clock.now(), trashAgeMs)) {
           const deletion = await trash.delete(entry);
           if (deletion.kind === 'kept') kept.push(whyKept(folder, deletion.repositories));
           return deletion.kind === 'deleted' ? 'deleted' : undefined;

@@ -32,6 +32,7 @@
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { SnapshotRequest } from '../../git/port.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
+import { furnishRecord } from '../act/furnishing-of.ts';
 import { branchOf } from './removal-gate.ts';
 import { keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import type { WorkspaceContext } from '../act/context.ts';
@@ -97,6 +98,7 @@ export async function discard<Refusal>(
   const why = of.reason(rescue);
   const record = of.earlier ?? { task, path, branch, branchTip, head, base, rescue, at, why };
   const entry = await trash.put({ path, gitDir: git.gitDirOf(path) ?? null, record });
+  context.furnishing.startOver(furnishRecord(context, task));
   onStep('trashed');
   return { kind: 'trashed', entry, branch, rescueAfterTeardown: after === before ? null : after };
 }

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants, closeSync, openSync, statSync, writeSync } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { appendFile, mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines, CommandsOutcome } from '../ports/furnishing.ts';
-import type { Sandbox } from '../../processes/ports/programs.ts';
+import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import { processList } from '../../kernel/process.ts';
 import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { endMarked } from '../../processes/end.ts';
@@ -48,6 +48,27 @@ export async function runCommands(request: CommandsRequest): Promise<CommandsOut
     return { kind: 'failed', command, ...ending, tail: await tailOf(log, from), log };
   }
   return { kind: 'done', ran: request.commands.length };
+}
+
+/** As `runCommands`; a sandbox that is not available fails the first command, with the reason in its log. */
+export async function runOrFail(request: CommandsRequest): Promise<CommandsOutcome> {
+  try {
+    return await runCommands(request);
+  } catch (error) {
+    if (!(error instanceof NotConfined)) throw error;
+    return notStarted(request, error.message);
+  }
+}
+
+export async function notStarted(
+  { name, commands, logFolder }: Pick<CommandsRequest, 'commands' | 'logFolder' | 'name'>,
+  why: string,
+): Promise<Extract<CommandsOutcome, { kind: 'failed' }>> {
+  const log = path.join(logFolder, `${name}-1.log`);
+  await mkdir(logFolder, { recursive: true, mode: 0o700 });
+  await appendFile(log, `${why}\n`);
+  const command = commands[0] ?? '';
+  return { kind: 'failed', command, because: 'not_started', code: null, tail: [why], log };
 }
 
 interface Ending {

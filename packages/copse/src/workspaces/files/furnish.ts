@@ -2,13 +2,15 @@
  * Makes a fresh worktree ready to use: Copse's own folder, the files that git ignores, submodules, large files, and the
  * commands of the person.
  *
- * Every step may be repeated, and existing files stay as they are. After the last step a marker is written, and from then
- * on nothing is done: an agent may have deleted a file on purpose. Commands that fail leave no marker, so the next
- * preparation runs them again.
+ * Every step may be repeated, and existing files stay as they are. After the last step that is recorded, and from then on
+ * nothing is done: an agent may have deleted a file on purpose. Commands that fail are run again by the next preparation.
+ *
+ * Set-up runs with the person's rights in files of the base, which have landed. In any other files, and with an agent that
+ * has or had a sandbox, it runs in a sandbox or fails; so does teardown.
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { appendFile, lstat, mkdir, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readlink, realpath, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -28,8 +30,9 @@ import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { bringFiles } from './bring-files.ts';
-import { runCommands } from './commands.ts';
+import { notStarted, runOrFail } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
+import { readRecord, startOver, writeRecord } from './furnish-record.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
 import { NotInside, kindOf, realFolder } from './inside.ts';
 
@@ -47,28 +50,51 @@ export interface Confined {
   readonly scratch: string;
 }
 
-/**
- * `confine` opens the sandbox of an agent; undefined for an agent without one. `group` is the control group of the attempt for
- * which set-up runs.
- */
+export interface ConfinedStep {
+  readonly step: 'setup' | 'teardown';
+  /** Null if not known. */
+  readonly agent: AgentName | null;
+  readonly task: TaskId;
+}
+
+export interface CommandConfinement {
+  /** Whether an agent with a sandbox wrote the files: by the settings, or as recorded (null if it is not). */
+  isNeeded(of: ConfinedStep, recorded: boolean | null): Promise<boolean>;
+  open(of: ConfinedStep): Promise<Confined>;
+}
+
+const UNCONFINED: CommandConfinement = {
+  isNeeded: () => Promise.resolve(false),
+  open: () => Promise.reject(new NotConfined('There is no sandbox.')),
+};
+
+/** `group` is the control group of the attempt for which set-up runs. */
 export function workspaceFurnishing(
   git: FurnishingGit,
-  confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined> = () =>
-    Promise.resolve(undefined),
+  confinement: CommandConfinement = UNCONFINED,
   group?: string,
 ): Furnishing {
   return {
-    furnish: (request) => furnish(git, request, group),
-    dismantle: (request) => dismantle(git, request, confine),
+    furnish: (request) => furnish(git, request, confinement, group),
+    dismantle: (request) => dismantle(git, request, confinement),
+    startOver,
   };
 }
 
 async function furnish(
   git: FurnishingGit,
   request: FurnishRequest,
+  confinement: CommandConfinement,
   group: string | undefined,
 ): Promise<FurnishReport> {
-  if (existsSync(request.marker)) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
+  const { record, task, agent = null } = request;
+  const known = readRecord(record);
+  const isAsBase = request.isAsBase || known.isAsBase;
+  const of = { step: 'setup', agent, task } as const;
+  const isConfined = await confinement.isNeeded(of, known.isConfined ?? (isAsBase ? false : null));
+  if (!known.isSetUp) writeRecord(record, { isSetUp: false, isAsBase, isConfined });
+  else if (isConfined !== known.isConfined) writeRecord(record, { ...known, isConfined });
+  if (known.isSetUp) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
   const notes = [
     ...(await excludeOwnFiles(git, request)),
     ...(await makeOwnFolder(request.target.folder, request.home)),
@@ -76,8 +102,9 @@ async function furnish(
   const files = request.source === null ? NOTHING : await bring(git, request, request.source);
   const submodules = await git.submodules(request.target, request.commit);
   notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
-  const setup = await runSetup(request, notes, group);
-  if (setup.kind === 'done') await writeFile(request.marker, '');
+  const confine = isConfined && !isAsBase ? () => confinement.open(of) : undefined;
+  const setup = await runSetup(request, notes, { confine, group });
+  if (setup.kind === 'done') writeRecord(record, { isSetUp: true, isAsBase: false, isConfined });
   return { ...files, submodules, notes, setup };
 }
 
@@ -226,13 +253,22 @@ async function makeLink(entry: string, source: string, target: string): Promise<
 async function runSetup(
   request: FurnishRequest,
   notes: string[],
-  group: string | undefined,
+  {
+    confine,
+    group,
+  }: { readonly confine: (() => Promise<Confined>) | undefined; readonly group: string | undefined },
 ): Promise<CommandsOutcome> {
   const { commands, foreign } = commandsOf(request, 'setup');
   notes.push(...foreign.notes);
   if (foreign.from !== null && commands.length > 0)
     notes.push(`Set up as ${foreign.from} says, because copse.yml has no workspace.setup.`);
-  return run(request, 'setup', commands, { group });
+  if (commands.length === 0) return { kind: 'done', ran: 0 };
+  const confined = await confine?.();
+  try {
+    return await run(request, 'setup', commands, { confined, group });
+  } finally {
+    confined?.sandbox.close();
+  }
 }
 
 /**
@@ -242,12 +278,13 @@ async function runSetup(
 async function dismantle(
   git: FurnishingGit,
   request: DismantleRequest,
-  confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined>,
+  confinement: CommandConfinement,
 ): Promise<CommandsOutcome> {
   const { commands } = commandsOf(request, 'teardown');
-  const [first] = commands;
-  if (first === undefined) return { kind: 'done', ran: 0 };
-  const confined = !request.agent ? undefined : await confine(request.agent, request.task);
+  if (commands.length === 0) return { kind: 'done', ran: 0 };
+  const of = { step: 'teardown', agent: request.agent ?? null, task: request.task } as const;
+  const isConfined = await confinement.isNeeded(of, readRecord(request.record).isConfined);
+  const confined = isConfined ? await confinement.open(of) : undefined;
   try {
     return await git.withScratch(async (scratch) => {
       const above = confined?.scratch ?? path.join(scratch, 'base');
@@ -256,12 +293,8 @@ async function dismantle(
       return run(request, 'teardown', commands, { confined, startIn: base.folder });
     });
   } catch (error) {
-    if (!(error instanceof NotConfined || error instanceof Unavailable || isOfSystem(error))) throw error;
-    const log = path.join(request.home, '.copse', 'logs', request.task, 'teardown-1.log');
-    await mkdir(path.dirname(log), { recursive: true, mode: 0o700 });
-    await appendFile(log, `${error.message}\n`);
-    const tail = [error.message];
-    return { kind: 'failed', command: first, because: 'not_started', code: null, tail, log };
+    if (!(error instanceof Unavailable || isOfSystem(error))) throw error;
+    return await notStarted({ name: 'teardown', commands, logFolder: logsOf(request) }, error.message);
   } finally {
     confined?.sandbox.close();
   }
@@ -314,7 +347,7 @@ function run(
   const { target, source, env, settings } = request;
   const { confined, startIn, group } = how;
   const others = source === null ? {} : foreignEnvironment(source.folder, target.folder, env['COPSE_PORT']);
-  return runCommands({
+  return runOrFail({
     name,
     commands,
     folder: target.folder,
@@ -328,9 +361,13 @@ function run(
     ...(startIn && { startIn, leavesNothing: true }),
     ...(confined && { confined, isWhole: true }),
     timeoutMs: settings.commandTimeoutMs,
-    logFolder: path.join(request.home, '.copse', 'logs', request.task),
+    logFolder: logsOf(request),
     group,
   });
+}
+
+function logsOf({ home, task }: Pick<DismantleRequest, 'home' | 'task'>): string {
+  return path.join(home, '.copse', 'logs', task);
 }
 
 function withoutSlash(entry: string): string {

@@ -18,8 +18,12 @@ export interface FurnishRequest {
   readonly env: Readonly<Record<string, string>>;
   /** No agent has been in the worktree yet, so its tracked files are as git wrote them. */
   readonly isFresh: boolean;
-  /** A file that exists once everything is done, in the worktree's own git directory. */
-  readonly marker: string;
+  /** Its files are those of a commit of the base: no code in it waits for a landing. */
+  readonly isAsBase: boolean;
+  /** The agent that will work there, or the name of a person; null if not known. */
+  readonly agent?: AgentName | null;
+  /** What Copse remembers of the set-up, where no agent in a sandbox can write; null for a worktree that is set up each time. */
+  readonly record: string | null;
 }
 
 export interface Checkout {
@@ -77,14 +81,12 @@ export type SubmoduleOutcome =
 
 export interface DismantleRequest extends Pick<
   FurnishRequest,
-  'task' | 'source' | 'target' | 'home' | 'settings' | 'env' | 'never'
+  'task' | 'source' | 'target' | 'home' | 'settings' | 'env' | 'never' | 'agent' | 'record'
 > {
   /** The commit of the base branch that the worktree was made from, as the board has it; null if it had no base branch. */
   readonly base: CommitId | null;
   /** Folders of a sparse checkout; none for all. */
   readonly sparse: readonly string[];
-  /** The agent that worked there last, whose sandbox they run in; null for a person. */
-  readonly agent?: AgentName | null;
 }
 
 export interface Furnishing {
@@ -92,6 +94,8 @@ export interface Furnishing {
   furnish(request: FurnishRequest): Promise<FurnishReport>;
   /** The teardown commands, before a worktree is removed, in a checkout of its base: an agent wrote the worktree's files. */
   dismantle(request: DismantleRequest): Promise<CommandsOutcome>;
+  /** The worktree is made anew or is gone: its set-up is no longer done. */
+  startOver(record: string): void;
 }
 
 /** Paths are relative to the checkout; folders end in a slash. */

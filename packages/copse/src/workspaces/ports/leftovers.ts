@@ -18,7 +18,7 @@ export interface TaskLeftovers {
   deleteLogs(folder: string): Promise<void>;
   /** Tasks that have a lock file. */
   locks(): readonly TaskId[];
-  /** Deletes the lock file, unless a process holds it. */
+  /** Deletes the lock file, unless a process holds it, and the record of a set-up whose worktree is gone. */
   deleteLock(task: TaskId): Promise<void>;
   /** Refs that keep the tips of branches, oldest first. */
   kept(branch: BranchName): Promise<readonly KeepRef[]>;

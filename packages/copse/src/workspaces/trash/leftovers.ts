@@ -12,6 +12,7 @@ import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { identify } from '../../processes/identity.ts';
 import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
+import { dropRecord } from '../files/furnish-record.ts';
 import type { TaskLeftovers } from '../ports/leftovers.ts';
 
 const SCRATCH_MS = defaultPolicy.leftovers.scratchMs;
@@ -52,7 +53,11 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
     async deleteLock(task) {
       const file = inHome('locks', `task-${task}`);
       // Under the lock: a process that has opened the file meanwhile notices that it is another one.
-      await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
+      await tryFileLock(file, () => {
+        dropRecord(inHome('furnished', `${task}.json`));
+        rmSync(file, { force: true });
+        return Promise.resolve();
+      });
     },
     kept: (branch) => listKeepRefs(dir, branch),
     dropKept: (refs) => dropKeepRefs(dir, refs),
