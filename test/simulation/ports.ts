@@ -375,6 +375,10 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
       call('identify', () => world.alive((one) => here(one) && one.pid === pid).map(identity)[0]),
     isAlive: (wanted) =>
       call(`is ${wanted.pid} alive`, () => world.alive((one) => here(one) && isThe(wanted, one)).length > 0),
+    below: (list) =>
+      call('processes below', () =>
+        world.alive((one) => here(one) && list.some((root) => isThe(root, one))).map(identity),
+      ),
     end: (list, { graceMs }) => endProcesses(world, process, node.id, list, graceMs),
     tmuxSessions: () => call('tmux sessions', () => ({ kind: 'known', sessions: [] })),
     killTmuxSession: () => call('kill tmux', () => false),

@@ -39,5 +39,9 @@ function becomeSmall(): void {
   // Windows has no such call.
   if (isSmall || process.platform === 'win32' || process.execve === undefined) return;
   const argv = [execPath, ...execArgv, '--max-semi-space-size=4', ...process.argv.slice(1)];
-  process.execve(execPath, argv, { [MMAP_THRESHOLD]: OWN_BYTES, ...env });
+  try {
+    process.execve(execPath, argv, { [MMAP_THRESHOLD]: OWN_BYTES, ...env });
+  } catch {
+    // The arguments are too long for the system, for example. It runs with more memory.
+  }
 }

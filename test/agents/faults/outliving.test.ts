@@ -130,6 +130,32 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
   });
 
   // promise: no-process-left
+  test('has services of set-up and before_run in all turns and accept commands, and none afterwards', async () => {
+    const place = path.join(area, 'services');
+    mkdirSync(place);
+    const seconds = String(4_000_000 + process.pid);
+    const start = (name: string) => `setsid sleep ${seconds} & echo $! > '${place}/${name}'`;
+    const runs = (name: string) => `kill -0 $(cat '${place}/${name}')`;
+    const note = (word: string) => `echo ${word} >> '${place}/seen'`;
+    const isUp = `${runs('set-up')} && ${runs('hook')}`;
+    const accept = `${isUp} && ! ${runs('agent')} && ${note('accept')} && test -f '${place}/again' || { : > '${place}/again'; exit 1; }`;
+    const command = `${isUp} && ${note('turn')}; ${start('agent')}; date +%N > x; git add x; git commit -qm 'feat: x'; copse finish`;
+    try {
+      await run('services', {
+        agents: { agent: { command, hooks: { before_run: [start('hook')] } } },
+        workspace: { setup: [start('set-up')] },
+        finish: { accept: [accept] },
+        landing: { policy: 'review' },
+      });
+      const seen = readFileSync(path.join(place, 'seen'), 'utf8').trim().split('\n');
+      expect(seen).toEqual(['turn', 'accept', 'turn', 'accept']);
+      expect(running(seconds)).toEqual([]);
+    } finally {
+      for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+    }
+  });
+
+  // promise: no-process-left
   test.runIf(process.getuid?.() === 0)(
     'is told the processes of other users that an agent left and that Copse cannot end',
     async () => {

@@ -28,3 +28,13 @@ test.runIf(process.platform === 'linux')(
     expect(readFileSync(scene.notes, 'utf8')).not.toMatch(/MALLOC_|semi-space/);
   },
 );
+
+test.runIf(process.platform !== 'win32')(
+  'an orchestrator that cannot replace its process runs as it is',
+  async () => {
+    const { folder: cwd } = newScene(area);
+    const elsewhere = `data:text/javascript,process.execPath='/nowhere'`;
+    const argv = ['--import', elsewhere, cliFile, 'orchestrate', '--until-idle'];
+    expect(await finished(spawn(process.execPath, argv, { cwd, env: plainEnv }))).toMatchObject({ code: 0 });
+  },
+);

@@ -8,8 +8,15 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { endMarked, endProcesses } from '../../../packages/copse/src/processes/end.ts';
 import { identify, isAlive, listProcesses } from '../../../packages/copse/src/processes/identity.ts';
-import { REAPER, perl, python, reaperHere } from '../../../packages/copse/src/processes/start/reaper.ts';
+import {
+  REAPER,
+  type Reaper,
+  perl,
+  python,
+  reaperHere,
+} from '../../../packages/copse/src/processes/start/reaper.ts';
 import { type Watched, startWatched } from '../../../packages/copse/src/processes/start/watched.ts';
+import { running } from '../../support/agents/hiders.ts';
 import { newArea } from '../../support/cli.ts';
 import { until, wordsIn } from '../../support/records/turns.ts';
 
@@ -46,9 +53,15 @@ test.runIf(process.platform === 'linux')('this machine has one', () => {
 describe.each(here)('a program below %s', (kind, reaper) => {
   const hasReaper = reaper !== null && reaper !== undefined;
 
-  function start(argv: readonly [string, ...string[]], folder = newFolder()): Watched {
+  function start(
+    argv: readonly [string, ...string[]],
+    folder = newFolder(),
+    how: { readonly variables?: Record<string, string>; readonly by?: Reaper | null } = {},
+  ): Watched {
     const stdio = ['pipe', 'pipe', 'pipe'] as const;
-    const watched = startWatched({ argv, folder, environment, stdio, reaper: reaper ?? null });
+    const { by = reaper ?? null } = how;
+    const variables = { ...environment, ...how.variables };
+    const watched = startWatched({ argv, folder, environment: variables, stdio, reaper: by });
     started.push(watched);
     return watched;
   }
@@ -84,6 +97,60 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     const [said, expected] = await Promise.all([watched, direct].map(({ child }) => text(child.stdout!)));
     expect(said).toBe(expected);
     expect(said).toContain('SigIgn');
+  });
+
+  // promise: reaper-unnoticed
+  test.each([
+    ['PERL_UNICODE', 'SAD'],
+    ['PERL5OPT', '-MNoSuch'],
+    ['PERL5OPT', '-T -w'],
+    ['PERL5LIB', '.'],
+    ['PERLIO', ':utf8'],
+    ['PYTHONHOME', '/nowhere'],
+    ['PYTHONPATH', '.'],
+    ['PYTHONINSPECT', '1'],
+    ['PYTHONVERBOSE', '1'],
+    ['LC_ALL', 'xx_XX.UTF-8'],
+  ])('has %s=%s of the person, which the reaper does not obey', async (name, value) => {
+    const folder = newFolder();
+    for (const module of ['warnings.pm', 'strict.pm', 'ctypes.py', 'signal.py', 'sitecustomize.py'])
+      writeFileSync(path.join(folder, module), 'BROKEN = open("loaded", "w"); exit(9)');
+    const variables = { [name]: value, PERL_NOTE: 'ä=\n€' };
+    const argv = ['sh', '-c', 'env | LC_ALL=C sort; echo said >&2; exit 7'] as const;
+    const heard = async (watched: Watched) => ({
+      out: await text(watched.child.stdout!),
+      error: await text(watched.child.stderr!),
+      end: await watched.ended,
+    });
+    const below = await heard(start(argv, folder, { variables }));
+    expect(below).toEqual(await heard(start(argv, folder, { variables, by: null })));
+    expect(below).toMatchObject({ error: 'said\n', end: { kind: 'exited', code: 7 } });
+    expect(below.out).toContain(`${name}=${value}\n`);
+    expect(wordsInNow(folder, 'loaded')).toBeUndefined();
+  });
+
+  // promise: no-process-left
+  test.runIf(hasReaper)('is killed by a reaper that fails after the start', async () => {
+    const folder = newFolder();
+    const [closes, fails] =
+      kind === 'perl' ? ['close($write);', 'die;'] : ['os.close(write)', 'raise OSError'];
+    const by = changed(reaper!, closes, fails);
+    const watched = start(['sh', '-c', 'echo $$ > left; exec sleep 707'], folder, { by });
+    await expect(watched.started).rejects.toMatchObject({ code: 'EIO' });
+    const pid = wordsInNow(folder, 'left')?.trim();
+    if (pid) await until(async () => (await identify(Number(pid))) === undefined);
+  });
+
+  test.runIf(hasReaper)('has a reaper that lives where the kernel names no children', async () => {
+    const watched = start(['sleep', '708'], newFolder(), { by: changed(reaper!, '/children', '/none') });
+    await watched.started;
+    const first = (await identify(watched.child.pid!))!;
+    await until(async () =>
+      (await listProcesses()).some(({ pid, name }) => pid === first.pid && name === REAPER),
+    );
+    process.kill(first.pid, 'SIGUSR1');
+    watched.signal('SIGTERM');
+    expect(await watched.ended).toEqual({ kind: 'signalled', signal: 'SIGTERM' });
   });
 
   // promise: reaper-unnoticed
@@ -205,6 +272,37 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     },
   );
 });
+
+// promise: no-process-left
+test.runIf(process.platform === 'linux' && perl() !== undefined)(
+  'a program with the name of a reaper that forks without pause is ended with all its children',
+  async () => {
+    const folder = newFolder();
+    const seconds = String(5_000_000 + process.pid);
+    const pose = `$0 = "${REAPER}"; $SIG{$_} = "IGNORE" for qw(TERM USR1 CHLD); open F, ">ready"; print F $$; close F;
+      for (1 .. 2000) { exec("sleep", "${seconds}") unless fork; select(undef, undef, undef, 0.03) }`;
+    const stdio = ['ignore', 'ignore', 'ignore'] as const;
+    const argv = ['perl', '-e', pose] as const;
+    const watched = startWatched({ argv, folder, environment, stdio, reaper: null });
+    started.push(watched);
+    await wordsIn(path.join(folder, 'ready'), 1);
+    try {
+      const first = (await identify(watched.child.pid!))!;
+      expect(await endProcesses([first], { graceMs: 0 })).toMatchObject({ remaining: [] });
+      expect(await isAlive(first)).toBe(false);
+      expect(running(seconds)).toEqual([]);
+    } finally {
+      watched.child.kill('SIGKILL');
+      for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+    }
+  },
+);
+
+/** The same with another text in its script. */
+function changed({ kind, argv: [file, ...args] }: Reaper, from: string, to: string): Reaper {
+  expect(args.join(' ')).toContain(from);
+  return { kind, argv: [file, ...args.map((one) => one.replace(from, to))] };
+}
 
 function wordsInNow(folder: string, file: string): string | undefined {
   try {

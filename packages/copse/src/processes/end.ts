@@ -9,7 +9,7 @@
  *
  * Ending: collect → TERM → wait, collecting new ones → KILL → wait until gone. Every process is written down with its
  * start time before the first signal: a child that loses its parent stays on the list, and a process that gets the pid
- * of an ended one is not on it. A reaper is spared until all others are gone: until then it makes them findable.
+ * of an ended one is not on it. A reaper makes them findable, so it gets no TERM, and KILL a second after the others.
  */
 
 import { execFile } from 'node:child_process';
@@ -158,10 +158,8 @@ export async function endProcesses(
   };
 }
 
-/** A reaper that waits for another one is not named. */
 function named(remaining: readonly RunningProcess[]): readonly NamedProcess[] {
-  const others = remaining.filter(({ name }) => name !== REAPER);
-  return (others.length > 0 ? others : remaining).map(({ pid, startTime, name }) => {
+  return remaining.map(({ pid, startTime, name }) => {
     const user = userOf(pid);
     return { pid, startTime, name, user: user === process.getuid?.() ? null : user };
   });
@@ -174,18 +172,16 @@ async function signalUntilGone(
 ): Promise<readonly RunningProcess[]> {
   const told = new Set<string>();
   const denied = new Set<number>();
-  let aloneSince: number | undefined;
+  const endReaper = reaperEnding();
   const until = performance.now() + waitMs;
   for (;;) {
     const running = await listProcesses();
     for (const [pid, one] of descent([...meant.values()], running)) meant.set(pid, one);
     const remaining = stillThere(meant, running);
     const reapers = topReapers(remaining, running);
-    if (remaining.length > reapers.size) aloneSince = undefined;
-    else aloneSince ??= performance.now();
     for (const one of remaining) {
       if (reapers.has(one.pid)) {
-        if (signal === 'SIGKILL') endReaper(one.pid, performance.now() - (aloneSince ?? Infinity));
+        if (signal === 'SIGKILL' && !endReaper(one.pid)) denied.add(one.pid);
         continue;
       }
       const name = `${one.pid} ${one.startTime}`;
@@ -194,9 +190,7 @@ async function signalUntilGone(
     }
     if (remaining.length === 0 || performance.now() >= until) return remaining;
     // Waiting ends none of those that may not be killed.
-    const others = remaining.filter(({ pid }) => !reapers.has(pid));
-    if (signal === 'SIGKILL' && others.length > 0 && others.every(({ pid }) => denied.has(pid)))
-      return remaining;
+    if (signal === 'SIGKILL' && remaining.every(({ pid }) => denied.has(pid))) return remaining;
     await sleep(LOOK_EVERY_MS);
   }
 }
@@ -212,13 +206,24 @@ function topReapers(
   );
 }
 
-/** It kills its children first. Alone it ends without being told, unless it was stopped. */
-function endReaper(pid: number, aloneMs: number): void {
-  send(pid, 'SIGCONT');
-  send(pid, aloneMs > REAPER_WAIT_MS ? 'SIGKILL' : 'SIGUSR1');
+/**
+ * It is asked to kill its children, after which it ends. One that still runs a second later may be a program with that name:
+ * it is stopped, so that the next look finds all its children, and then killed. False for another user's.
+ */
+function reaperEnding(): (pid: number) => boolean {
+  const asked = new Map<number, number>();
+  const stopped = new Set<number>();
+  return (pid) => {
+    const since = asked.get(pid) ?? performance.now();
+    asked.set(pid, since);
+    if (stopped.has(pid)) return send(pid, 'SIGKILL');
+    if (performance.now() - since < REAPER_WAIT_MS) return send(pid, 'SIGCONT') && send(pid, 'SIGUSR1');
+    stopped.add(pid);
+    return send(pid, 'SIGSTOP');
+  };
 }
 
-const REAPER_WAIT_MS = 500;
+const REAPER_WAIT_MS = 1_000;
 
 function stillThere(
   meant: ReadonlyMap<number, ProcessIdentity>,

@@ -37,6 +37,7 @@ export function openOccupancy(tmux: TmuxServer = {}): Occupancy {
     inside: processesInside,
     identify,
     isAlive,
+    below: async (processes) => [...descent(processes, await listProcesses()).values()],
     end: endProcesses,
     tmuxSessions: (name) => tmuxSessions(name, tmux),
     killTmuxSession: (name) => killTmuxSession(name, tmux),

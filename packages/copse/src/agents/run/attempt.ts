@@ -16,8 +16,11 @@
  *                   refused for good, or too often                                         → ended (needs_attention)
  *                   refused, and its settings fail it                                      → ended (failed)
  *   handing over  one last turn, in which the agent writes a handoff entry                 → ended (parked)
- *   ended         task, session and attempt in one transaction (end.ts)
+ *   ended         end the services, then task, session and attempt in one transaction (end.ts)
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
+ *
+ * Processes that set-up and `before_run` leave running, a database for example, are services of the attempt: they serve all
+ * turns and accept commands, and end before the end of the attempt is recorded.
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). So does a
  * board that a newer Copse migrated (`outdated`): the runner leaves a note, with which the newer one uses up no retry. An
@@ -26,7 +29,7 @@
  */
 
 import { decided } from '../../kernel/decision.ts';
-import { processList } from '../../kernel/process.ts';
+import { type ProcessIdentity, processList } from '../../kernel/process.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import { type RunningTurn, RuntimeUnavailable } from '../ports/runtime.ts';
@@ -96,14 +99,13 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
     // Trying again would read the same.
     if (isBeyondLimits(error))
       return await end(
-        context,
-        orders,
+        { context, orders },
         { kind: 'needs_attention', because: 'unreadable', reason: error.message },
         null,
       );
     const reason = error instanceof Error ? error.message : String(error);
-    if (isPermanent(error)) return await end(context, orders, { kind: 'stuck', reason }, null);
-    return await crash(context, orders, { reason, because: 'crashed', exitCode: null });
+    if (isPermanent(error)) return await end({ context, orders }, { kind: 'stuck', reason }, null);
+    return await crash({ context, orders }, { reason, because: 'crashed', exitCode: null });
   } finally {
     await kept.stop();
   }
@@ -140,17 +142,26 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
     case 'lost':
       return { kind: 'lost' };
     case 'busy':
-      return end(context, orders, { kind: 'parked', until: place.until, because: 'taken' }, null);
+      return end({ context, orders }, { kind: 'parked', until: place.until, because: 'taken' }, null);
     case 'impossible':
-      return end(context, orders, { kind: 'stuck', reason: place.reason }, null);
+      return end({ context, orders }, { kind: 'stuck', reason: place.reason }, null);
     case 'failed':
-      return crash(context, orders, { reason: place.reason, because: 'crashed', exitCode: null });
+      return crash({ context, orders }, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared': {
       await watchMainCheckout(context, orders, 'begin');
       const { workspace: prepared, worktree } = place;
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
-      const of = { task, prepared, worktree, environment, reported, warnings: [] };
+      const of = {
+        task,
+        prepared,
+        worktree,
+        environment,
+        reported,
+        warnings: [],
+        services: [],
+        unendable: [],
+      };
       try {
         return await takeTurns({ context, orders, lost: lease.lost, ...of });
       } finally {
@@ -167,6 +178,7 @@ async function takeTurns(attempt: RunningAttempt): Promise<AttemptEnd> {
   const { context, orders, lost, prepared, environment } = attempt;
   const first = await brief(attempt);
   await runHook(context, orders, 'before_run', prepared.path, environment);
+  attempt.services.push(...(await context.runners.processesOf(orders.attempt)));
   const startedMs = context.clock.elapsedMs();
   const recorder = await SessionRecorder.open(context, orders);
   let next: NextTurn = { mode: 'working', number: 1, prompt: first.prompt, written: first };
@@ -175,14 +187,14 @@ async function takeTurns(attempt: RunningAttempt): Promise<AttemptEnd> {
     const ended = await takeTurn(attempt, next, recorder, startedMs);
     if (ended.kind === 'lost' || lost.aborted) return { kind: 'lost' };
     // The successor has the worktree, the ledger and a fresh context, however the handover went.
-    if (next.mode === 'handing_over' && ended.kind !== 'timed_out') return handOver(context, orders, ended);
+    if (next.mode === 'handing_over' && ended.kind !== 'timed_out') return handOver(attempt, ended);
     const after = decideAfterTurn(context, ended, context.reports.read(attempt.reported));
     switch (after.kind) {
       case 'crashed':
         await runHook(context, orders, 'on_error', prepared.path, environment);
-        return crash(context, orders, after.crash);
+        return crash(attempt, after.crash);
       case 'ended':
-        return end(context, orders, after.ending, after.exitCode);
+        return end(attempt, after.ending, after.exitCode);
       case 'context_full':
         context.log('Its context is nearly full: it is asked to hand over');
         next = {
@@ -284,22 +296,33 @@ function startTurn(
   });
 }
 
-/** Ends processes that the agent's program started to outlive it. */
-async function endLeftovers(
-  { context, orders: { attempt, task }, warnings }: RunningAttempt,
-  turn: RunningTurn,
-): Promise<void> {
-  const { runners, occupancy, policy, pid } = context;
-  const graceMs = policy.session.stopGraceMs;
-  const left = (await runners.processesOf(attempt)).filter((one) => one.pid !== pid);
-  if (left.length > 0) {
-    context.log(`Ending ${left.length} processes that the agent left behind`);
-    const { remaining } = await occupancy.end(left, { graceMs });
-    if (remaining.length > 0)
-      await warn(context, task, warnings, `Still running, cannot be ended: ${processList(remaining)}`);
-  }
+/** Ends processes that the agent's program started to outlive it; the services stay. */
+async function endLeftovers(attempt: RunningAttempt, turn: RunningTurn): Promise<void> {
+  await endProcesses(attempt, attempt.services);
   await turn.ended;
 }
+
+/** Those of the attempt, without this runner, what descends from `except`, and what could not be ended before. */
+async function endProcesses(
+  { context, orders, warnings = [], unendable = [] }: EndingAttempt,
+  except: readonly ProcessIdentity[],
+): Promise<void> {
+  const { runners, occupancy, policy, pid } = context;
+  const stay = [...(except.length === 0 ? [] : await occupancy.below(except)), ...unendable];
+  const spared = new Set([pid, ...stay.map((one) => one.pid)]);
+  const left = (await runners.processesOf(orders.attempt)).filter((one) => !spared.has(one.pid));
+  if (left.length === 0) return;
+  context.log(`Ending ${left.length} processes that were left behind`);
+  const { remaining } = await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
+  if (remaining.length === 0) return;
+  unendable.push(...remaining);
+  const text = `Still running, cannot be ended: ${processList(remaining)}`;
+  await warn(context, orders.task, warnings, text);
+}
+
+/** One that fails before its workspace is prepared has neither warnings nor services. */
+type EndingAttempt = Pick<RunningAttempt, 'context' | 'orders'> &
+  Partial<Pick<RunningAttempt, 'warnings' | 'unendable'>>;
 
 /** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
 async function warn(
@@ -324,13 +347,13 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
     const notes = await runAfterHooks(context, orders, prepared, environment);
-    return end(context, orders, await finishedBy(context, orders, look, [...notes, ...warnings]), exitCode);
+    return end(attempt, await finishedBy(context, orders, look, [...notes, ...warnings]), exitCode);
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;
-  if (fails) return end(context, orders, { kind: 'failed', reason, summary }, exitCode);
+  if (fails) return end(attempt, { kind: 'failed', reason, summary }, exitCode);
   if (isFinal || !(await handBack(context, orders, look.verdict)))
-    return end(context, orders, { kind: 'needs_attention', because, reason, summary }, exitCode);
+    return end(attempt, { kind: 'needs_attention', because, reason, summary }, exitCode);
   context.log(`Handed back: ${reason}`);
   context.reports.clear(reported);
   const isMerged = because === 'conflict' && (await mergeFor(context, orders));
@@ -353,26 +376,28 @@ async function finishedBy(
 }
 
 /** Parks the task. An agent that wrote no handoff entry leaves its last message as one. */
-async function handOver(context: AttemptContext, orders: Orders, ended: TurnEnd): Promise<AttemptEnd> {
+async function handOver(attempt: RunningAttempt, ended: TurnEnd): Promise<AttemptEnd> {
+  const { context, orders } = attempt;
   const { board, clock } = context;
-  const attempt = await board.get('attempt', orders.attempt);
+  const record = await board.get('attempt', orders.attempt);
   const entries = await board.list('ledger', { task: orders.task });
-  const hasWritten = entries.some(({ kind, at }) => kind === 'handoff' && at >= (attempt?.startedAt ?? 0));
+  const hasWritten = entries.some(({ kind, at }) => kind === 'handoff' && at >= (record?.startedAt ?? 0));
   const lastWords =
     ended.kind === 'ended' && ended.outcome.kind === 'completed' ? ended.outcome.lastWords : undefined;
   if (!hasWritten && lastWords?.trim()) {
     const added = await addLedgerEntry(context, orders.task, { kind: 'handoff', text: lastWords });
     if (added.kind === 'refused') context.log(added.refusal.reason);
   }
-  return end(context, orders, { kind: 'parked', until: clock.now(), because: 'handoff' }, null);
+  return end(attempt, { kind: 'parked', until: clock.now(), because: 'handoff' }, null);
 }
 
 async function end(
-  context: AttemptContext,
-  orders: Orders,
+  attempt: EndingAttempt,
   ending: AttemptEnding,
   exitCode: number | null,
 ): Promise<AttemptEnd> {
+  const { context, orders } = attempt;
+  await endProcesses(attempt, []);
   const outcome = await endAttemptWith(context, orders, ending, exitCode);
   if (outcome.kind === 'done') return { kind: ending.kind };
   context.log(outcome.refusal.reason);
@@ -380,11 +405,13 @@ async function end(
 }
 
 async function crash(
-  context: AttemptContext,
-  { task, attempt, token }: Orders,
+  running: EndingAttempt,
   of: Pick<Crash, 'reason' | 'because' | 'exitCode'>,
 ): Promise<AttemptEnd> {
+  const { context, orders } = running;
+  const { task, attempt, token } = orders;
   context.log(`Crashed: ${of.reason}`);
+  await endProcesses(running, []);
   const outcome = await recordCrash(context, { task, attempt, token, ...of });
   if (outcome.kind === 'done') return { kind: 'crashed', reason: of.reason };
   context.log(outcome.refusal.reason);

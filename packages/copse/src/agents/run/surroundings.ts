@@ -2,6 +2,7 @@
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { change } from '../../board/context.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import { decided } from '../../kernel/decision.ts';
 import { agentEnvironment } from '../../workspaces/rules/environment.ts';
 import type { Task } from '../../tasks/rules/task.ts';
@@ -27,6 +28,10 @@ export interface RunningAttempt {
   readonly reported: string;
   /** Sentences for the person who looks at the finished task. */
   readonly warnings: string[];
+  /** Processes that set-up and `before_run` left running. */
+  readonly services: ProcessIdentity[];
+  /** Processes that could not be ended, another user's for example: trying again costs seconds. */
+  readonly unendable: ProcessIdentity[];
 }
 
 /** Writes as the node: ports belong to it, and a change to the main checkout may concern other tasks than the session's. */

@@ -66,7 +66,11 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     home,
     program: [process.execPath],
     environment: surroundings.env,
-    processesOf: processesOfAttempt,
+    processesOf: async (attempt, record) => {
+      // Set-up has no mark of the attempt: what it left is known by the record.
+      if (attempt === orders.attempt) await recorder?.look().catch(() => {});
+      return processesOfAttempt(attempt, record);
+    },
   });
   const { session, token, attempt } = orders;
   const mayTake = outsideOf(repository);

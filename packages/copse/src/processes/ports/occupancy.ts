@@ -39,6 +39,8 @@ export interface Occupancy {
   identify(pid: number): Promise<ProcessIdentity | undefined>;
   /** False for a zombie, and for a process whose pid another one has now. */
   isAlive(process: ProcessIdentity): Promise<boolean>;
+  /** Those of the processes that run, and all that descend from them. */
+  below(processes: readonly ProcessIdentity[]): Promise<readonly ProcessIdentity[]>;
   /** Terminates, waits, then kills, descendants included. Returns when they are gone or survived SIGKILL. */
   end(processes: readonly ProcessIdentity[], options: { readonly graceMs: number }): Promise<Ended>;
   tmuxSessions(name: string): Promise<TmuxSessions>;

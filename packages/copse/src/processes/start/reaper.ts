@@ -10,6 +10,9 @@
  * SIGUSR1 makes it kill its children, again and again: the only way to end processes that replace themselves faster than
  * another process can read their pids.
  *
+ * It runs outside of a program's sandbox, so the person's variables must not rule it: Python is started with -I, and the
+ * variables of Perl reach only the program (`reaperEnvironment`). It loads no module of Perl.
+ *
  * Node.js cannot ask the kernel for this. Perl can and is a part of Debian; Python is the second choice. Both are started from
  * the folders of the system only: a repository cannot bring its own.
  */
@@ -55,7 +58,7 @@ export function perl(): Reaper | undefined {
   const file = programOf('perl');
   const call = PRCTL[process.arch];
   if (file === undefined || call === undefined) return undefined;
-  return { kind: 'perl', argv: [file, '-e', PERL, '--', String(call)] };
+  return { kind: 'perl', argv: [file, '-f', '-e', PERL, '--', String(call)] };
 }
 
 export function python(): Reaper | undefined {
@@ -64,7 +67,26 @@ export function python(): Reaper | undefined {
   return file === undefined ? undefined : { kind: 'python3', argv: [file, '-I', '-S', '-c', PYTHON] };
 }
 
-// 36: PR_SET_CHILD_SUBREAPER. 15: PR_SET_NAME; setting $0 instead would overwrite the mark in its environment. 2, 1: F_SETFD, FD_CLOEXEC. 10: ECHILD. Modules would take longer to load than all of it to run.
+/**
+ * Variables that Perl obeys (PERL5OPT, PERL5LIB, PERL_UNICODE …) travel under another name, and the reaper renames them for the
+ * program. PERL_BADLANG: Perl prints no warning about a locale that the machine does not have.
+ */
+export function reaperEnvironment(
+  { kind }: Reaper,
+  environment: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  if (kind !== 'perl') return environment;
+  const renamed = Object.entries(environment).map(([name, value]) => [
+    name.startsWith('PERL') ? `${RENAMED}${name}` : name,
+    value,
+  ]);
+  return { ...(Object.fromEntries(renamed) as Record<string, string>), PERL_BADLANG: '0' };
+}
+
+const RENAMED = 'COPSE_RENAMED_';
+
+// 36: PR_SET_CHILD_SUBREAPER. 15: PR_SET_NAME; setting $0 instead would overwrite the mark in its environment.
+// 2, 1: F_SETFD, FD_CLOEXEC. 5: EIO. 10: ECHILD. Modules would take longer to load than all of it to run.
 const PERL = String.raw`
 my ($call, $group, @argv) = @ARGV;
 open(my $tell, '>&=', 3) or exit 125;
@@ -76,14 +98,18 @@ my $sweeps = 0;
 $SIG{$_} = 'IGNORE' for @quiet;
 $SIG{USR1} = sub { $sweeps = 1 };
 pipe(my $read, my $write);
+binmode($_) for $tell, $read, $write;
 my $pid = fork;
 if (defined $pid && $pid == 0) {
   $SIG{$_} = 'DEFAULT' for @quiet, 'USR1';
-  { no warnings; exec { $argv[0] } @argv }
+  delete $ENV{PERL_BADLANG};
+  for (keys %ENV) { $ENV{$1} = delete $ENV{$_} if /^${RENAMED}(PERL.*)$/s }
+  exec { $argv[0] } @argv;
   syswrite($write, $! + 0);
   exit 127;
 }
 my $failed = defined $pid ? '' : $! + 0;
+$SIG{__DIE__} = sub { kill('KILL', $pid) if $pid; syswrite($tell, "error 5\n"); exit 127 };
 close($write);
 sysread($read, $failed, 16) if defined $pid;
 if ($failed ne '') { waitpid($pid, 0) if defined $pid; syswrite($tell, "error $failed\n"); exit 127 }
@@ -152,6 +178,11 @@ if pid == 0:
         except OSError: pass
         os.write(write, str(error.errno).encode())
     os._exit(127)
+def fail(*_):
+    if pid != 0: os.kill(pid, signal.SIGKILL)
+    tell('error 5')
+    os._exit(127)
+sys.excepthook = fail
 os.close(write)
 failed = os.read(read, 16)
 if failed != b'':
@@ -176,7 +207,9 @@ def sweep():
     look = 0
     while time.monotonic() < until:
         look += 1
-        with open('/proc/self/task/%d/children' % os.getpid()) as file: below = file.read().split()
+        try:
+            with open('/proc/self/task/%d/children' % os.getpid()) as file: below = file.read().split()
+        except OSError: return
         for one in below:
             try: os.kill(int(one), signal.SIGKILL)
             except OSError: pass

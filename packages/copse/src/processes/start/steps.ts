@@ -12,7 +12,7 @@ import { identify, identifyNow, listProcesses } from '../identity.ts';
 import { processesInside } from '../occupancy.ts';
 import { closeGroup, openGroup } from '../cgroup.ts';
 import { bootId, recordProcesses, recordedGroup } from './recorder.ts';
-import { type Watched, startWatched } from './watched.ts';
+import { LONGEST_MS, type Watched, startWatched } from './watched.ts';
 
 export const steps: Steps = {
   run: runStep,
@@ -54,8 +54,6 @@ async function runStep(step: Step): Promise<StepEnd> {
 }
 
 const NO_PROCESS = { pid: -1, startTime: 0 };
-/** The longest time that a timer can be set for. */
-const LONGEST_MS = 2 ** 31 - 1;
 const DRAIN_MS = 1_000;
 
 function start({ command, folder, environment, output }: Step, group: string | undefined): Watched {

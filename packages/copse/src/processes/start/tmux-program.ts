@@ -38,8 +38,8 @@ export async function startInTmux(
   forget();
   // tmux's shell would make it with the rights that its umask gives.
   closeSync(openLog(program.log));
-  const { argv, folder, environment: env, input } = program;
-  const watched = watchedArguments({ ...program, group });
+  const { argv, folder, input } = program;
+  const { environment: env, ...watched } = watchedArguments({ ...program, group });
   const job = JSON.stringify({ ...watched, folder, env, input, exit: files.exit });
   writeFileSync(files.job, job, { flag: 'wx', mode: 0o600 });
   try {

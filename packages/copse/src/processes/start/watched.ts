@@ -13,7 +13,10 @@ import type { ProgramEnd } from '../ports/programs.ts';
 import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
 import { inGroup } from '../cgroup.ts';
 import { identifyNow, isGone } from '../identity.ts';
-import { type Reaper, reaperHere } from './reaper.ts';
+import { type Reaper, reaperEnvironment, reaperHere } from './reaper.ts';
+
+/** The longest time that a timer can be set for. */
+export const LONGEST_MS = 2 ** 31 - 1;
 
 export interface WatchedRequest {
   readonly argv: readonly [string, ...string[]];
@@ -42,8 +45,8 @@ export interface Watched {
 }
 
 export function startWatched(request: WatchedRequest): Watched {
-  const { folder: cwd, environment: env, stdio } = request;
-  const wrapped = watchedArguments(request);
+  const { folder: cwd, stdio } = request;
+  const { environment: env, ...wrapped } = watchedArguments(request);
   const [file, ...args] = wrapped.argv;
   const options = { cwd, env, detached: true } as const;
   if (!wrapped.hasReaper) return startDirectly(spawn(file, args, { ...options, stdio: [...stdio] }));
@@ -60,18 +63,24 @@ export function watchedArguments({
   reaper = reaperHere(),
 }: Omit<WatchedRequest, 'stdio'>): {
   readonly argv: readonly [string, ...string[]];
+  /** For the first process; the program gets those of the request. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly hasReaper: boolean;
 } {
   const [file] = argv;
   const isThere = file.includes('/')
     ? isProgram(path.resolve(folder, file))
     : findProgram(file, environment) !== undefined;
-  if (!isThere) return { argv, hasReaper: false };
+  if (!isThere) return { argv, environment, hasReaper: false };
   if (reaper !== null) {
     const members = group === undefined ? '' : path.join(group, 'cgroup.procs');
-    return { argv: [...reaper.argv, members, ...argv], hasReaper: true };
+    return {
+      argv: [...reaper.argv, members, ...argv],
+      environment: reaperEnvironment(reaper, environment),
+      hasReaper: true,
+    };
   }
-  return { argv: group === undefined ? argv : inGroup(argv, group), hasReaper: false };
+  return { argv: group === undefined ? argv : inGroup(argv, group), environment, hasReaper: false };
 }
 
 function startDirectly(child: ChildProcess): Watched {

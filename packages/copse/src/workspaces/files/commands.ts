@@ -1,7 +1,7 @@
 /**
  * Runs command lines that a person wrote, one after another until one fails. The output is kept in a file. Processes that a
- * successful command leaves running (a database, for example) stay, unless `leavesNothing`; those of a command that timed
- * out are ended with it.
+ * successful command leaves running (a database, for example) stay, unless `leavesNothing`: those of set-up end with the attempt
+ * (agents/run/attempt.ts). Those of a command that timed out are ended with it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import { processList } from '../../kernel/process.ts';
 import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { endMarked } from '../../processes/end.ts';
-import { type Watched, startWatched } from '../../processes/start/watched.ts';
+import { LONGEST_MS, type Watched, startWatched } from '../../processes/start/watched.ts';
 
 export interface CommandsRequest extends CommandLines {
   /** `env` is all of it: nothing of this process's environment is added. */
@@ -36,8 +36,6 @@ const GRACE_MS = defaultPolicy.commands.endGraceMs;
 const TAIL_LINES = defaultPolicy.commands.tailLines;
 const TAIL_BYTES = defaultPolicy.commands.tailBytes;
 const MARK = 'COPSE_COMMAND';
-/** The longest time that a timer can be set for. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
   if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
@@ -95,7 +93,8 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
     };
     const ended = await endingOf(watched, request.timeoutMs);
     if (ended.because === 'not_started') writeSync(output, `${ended.message}\n`);
-    else if (ended.because === 'timeout' || request.leavesNothing) await endAll();
+    // A reaper that was killed early could not tell that the command runs.
+    if (ended.because !== 'exit' || request.leavesNothing) await endAll();
     if (own !== undefined) await closeGroup(own);
     return { because: ended.because, code: ended.code };
   } finally {
