@@ -117,11 +117,11 @@ describe.each(here)('a program below %s', (kind, reaper) => {
       writeFileSync(path.join(folder, module), 'BROKEN = open("loaded", "w"); exit(9)');
     const variables = { [name]: value, PERL_NOTE: 'ä=\n€' };
     const argv = ['sh', '-c', 'env | LC_ALL=C sort; echo said >&2; exit 7'] as const;
-    const heard = async (watched: Watched) => ({
-      out: await text(watched.child.stdout!),
-      error: await text(watched.child.stderr!),
-      end: await watched.ended,
-    });
+    // At once: a stream that is read after its end has nothing left.
+    const heard = async ({ child, ended }: Watched) => {
+      const [out, error, end] = await Promise.all([text(child.stdout!), text(child.stderr!), ended]);
+      return { out, error, end };
+    };
     const below = await heard(start(argv, folder, { variables }));
     expect(below).toEqual(await heard(start(argv, folder, { variables, by: null })));
     expect(below).toMatchObject({ error: 'said\n', end: { kind: 'exited', code: 7 } });
