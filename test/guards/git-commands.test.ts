@@ -68,6 +68,8 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'workspaces/files/lfs.ts',
     // Adds ignored paths to a private index.
     'workspaces/git/rescue/restore.ts',
+    // An option of Perl, which then loads no file of the system's configuration.
+    'processes/start/reaper.ts',
   ],
 };
 
