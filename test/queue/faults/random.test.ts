@@ -160,15 +160,27 @@ class Replay {
     git(folder, 'checkout', '--quiet', '--detach', before);
   }
 
-  land({ head }: RandomBranch, how: MergeMethod): void {
+  land({ head }: Pick<RandomBranch, 'head'>, how: MergeMethod): void {
     if (how === 'merge') git(this.#folder, 'merge', '--quiet', '--no-ff', '--no-edit', head);
     else if (how === 'squash') {
       git(this.#folder, 'merge', '--quiet', '--squash', head);
       git(this.#folder, 'commit', '--quiet', '--allow-empty', '--message=squashed');
-    } else {
-      const tip = readFileSync(path.join(this.#folder, '.git', 'HEAD'), 'utf8').trimEnd();
-      git(this.#folder, 'rebase', '--quiet', tip, head);
-    }
+    } else this.#rebase(head);
+  }
+
+  /** A branch with merges of its own is squashed where leaving them out fails, or gives another tree than merging it. */
+  #rebase(head: string): void {
+    const tip = readFileSync(path.join(this.#folder, '.git', 'HEAD'), 'utf8').trimEnd();
+    const hasMerges = git(this.#folder, 'rev-list', '--merges', `${tip}..${head}`) !== '';
+    if (!hasMerges) return void git(this.#folder, 'rebase', '--quiet', tip, head);
+    const run = (...argv: readonly string[]) =>
+      spawnSync('git', argv, { cwd: this.#folder, env: plainEnv, encoding: 'utf8' });
+    const whole = run('merge-tree', '--write-tree', tip, head).stdout.split('\n', 1)[0];
+    const isReplayed = run('rebase', '--quiet', tip, head).status === 0;
+    if (isReplayed && git(this.#folder, 'rev-parse', 'HEAD^{tree}') === whole) return;
+    if (!isReplayed) git(this.#folder, 'rebase', '--abort');
+    git(this.#folder, 'checkout', '--quiet', '--force', '--detach', tip);
+    this.land({ head }, 'squash');
   }
 
   wouldFit({ head }: RandomBranch): boolean {
