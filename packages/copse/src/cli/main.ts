@@ -5,6 +5,7 @@ import { type Command, CommanderError } from 'commander';
 import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { type Host, ownProcess } from './host.ts';
+import type { Cli } from './invocation.ts';
 import { openOutput, reportFailure } from './output.ts';
 import { createProgram } from './program/program.ts';
 
@@ -14,7 +15,14 @@ export async function main(
   host: Host = ownProcess(),
 ): Promise<ExitCode> {
   const { cwd, env, stdin } = host;
-  const cli = { version, output: openOutput(host), cwd, env, stdin };
+  const cli: Cli = {
+    version,
+    output: openOutput(host),
+    cwd,
+    env,
+    stdin,
+    runInside: (other, streams) => main(other, version, { cwd, env, ...streams }),
+  };
   const program = createProgram(cli, argv[0]);
   try {
     if (env['COPSE_RUNNER_FOLDER']) {
