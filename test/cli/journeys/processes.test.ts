@@ -130,6 +130,7 @@ test('every command has a case here', () => {
     env: {},
     stdin: () => process.stdin,
     output: openOutput({ stdout, stderr }),
+    runInside: () => Promise.resolve(0),
   };
   const known = [...looking, ...acting].map(([command]) => command);
   expect([...known, ...ELSEWHERE].toSorted()).toEqual(pathsOf(createProgram(cli)).toSorted());

@@ -52,6 +52,25 @@ function addOrchestrateCommand(program: Command, on: On): void {
     .action(on(() => import('../commands/agents/orchestrate.ts')));
 }
 
+function addWatchCommand(program: Command, on: On): void {
+  program.commandsGroup('Run agents:');
+  program
+    .command('watch')
+    .description('Show what needs you and what works, live, with a key for every answer.')
+    .addHelpText(
+      'after',
+      '\nThe last line lists the keys for the selected task; ? shows all. It starts no agents: copse orchestrate\ndoes, in another terminal. q quits; tasks and agents go on. Without a terminal it prints copse status.',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse watch', 'until q'],
+        ['ssh build-machine -t "cd shop && copse watch"', 'over ssh'],
+      ]),
+    )
+    .action(on(() => import('../commands/agents/watch.ts')));
+}
+
 function addAgentsCommand(program: Command, on: On): void {
   program.commandsGroup('Run agents:');
   program
@@ -273,6 +292,7 @@ function addDemoCommand(program: Command, on: On): void {
 
 export const runGroups: readonly Group[] = [
   { names: ['orchestrate', 'up'], add: addOrchestrateCommand },
+  { names: ['watch'], add: addWatchCommand },
   { names: ['agents'], add: addAgentsCommand },
   {
     names: [

@@ -3,7 +3,8 @@
  * screen keeps what was read last.
  */
 
-import { openLook } from '../../compose/look.ts';
+import { isOrchestrated, openLook } from '../../compose/look.ts';
+import { boardMark, requireRepository } from '../../compose/open.ts';
 import { loadOverview } from '../../explain/overview.ts';
 import type { Overview } from '../../explain/rules/overview.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
@@ -34,6 +35,7 @@ export class Following {
   readonly #stop = new AbortController();
   #wake: () => void = () => {};
   #isWoken = false;
+  #hasRead = false;
 
   constructor(cli: Cli, options: FollowingOptions) {
     this.#cli = cli;
@@ -46,6 +48,8 @@ export class Following {
         await this.#follow();
       } catch (error) {
         if (this.#isStopped) return;
+        // At the start it is the answer of the command, as everywhere.
+        if (!this.#hasRead) throw error;
         this.#options.onProblem(reasonOf(error));
         await this.#sleep(TRY_AGAIN_MS);
       }
@@ -68,16 +72,19 @@ export class Following {
   }
 
   async #follow(): Promise<void> {
-    const look = await openLook(this.#cli);
-    const { board } = look.context;
+    const repository = requireRepository(this.#cli);
+    const { context } = await openLook(this.#cli);
+    const { board } = context;
+    const mark = boardMark(repository);
     try {
       // The first read is not kept waiting by it.
       let subscription: { stop(): Promise<void> } | undefined;
       try {
         while (!this.#isStopped) {
           this.#isWoken = false;
-          if (!look.isCurrent()) return;
-          const facts = await loadFacts(look.context, await look.isOrchestrated());
+          if (boardMark(repository) !== mark) return;
+          const facts = await loadFacts(context, await isOrchestrated(this.#cli));
+          this.#hasRead = true;
           if (this.#isStopped) return;
           this.#options.onFacts(facts);
           subscription ??= await board.onChange(() => this.wake());
