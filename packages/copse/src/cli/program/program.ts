@@ -67,6 +67,7 @@ const groups: readonly Group[] = [
   { names: ['add'], add: addAddCommand },
   { names: ['show'], add: addShowCommand },
   { names: ['list', 'ls'], add: addListCommand },
+  { names: ['status'], add: addStatusCommand },
   { names: ['edit', 'delete', 'rm'], add: addEditCommands },
   { names: ['plan', 'prd'], add: addPlanCommands },
   { names: ['ledger'], add: addLedgerCommands },
@@ -128,6 +129,17 @@ function addListCommand(program: Command, on: On): void {
       examples([['copse list --status stuck,in_review,needs_attention,failed', 'which tasks wait for you']]),
     )
     .action(on(() => Promise.resolve({ run: list })));
+}
+
+function addStatusCommand(program: Command, on: On): void {
+  program.commandsGroup('Tasks:');
+  program
+    .command('status')
+    .description('Show what needs you, what works, what lands, and what is ready.')
+    .option('--json', 'print { "counts", "needsYou": [...], "working": [...], … }')
+    .addHelpText('after', '\n`copse` alone does the same. In a worktree, it begins with the task of that worktree.\n')
+    .addHelpText('after', examples([['copse status', ''], ['copse status --json', 'for scripts']]))
+    .action(on(() => import('../commands/tasks/status.ts')));
 }
 
 function addEditCommands(program: Command, on: On): void {
