@@ -37,13 +37,18 @@ export function panelLines(overview: Overview, size: PanelSize, style: StyleText
   return panels(overview, size, style).map(({ text }) => text);
 }
 
-/** The same, with the task of each line. */
-export function panels(overview: Overview, size: PanelSize, style: StyleText): readonly PanelLine[] {
+/** The same, with the task of each line. A section that is shortened is scrolled to the selected task. */
+export function panels(
+  overview: Overview,
+  size: PanelSize,
+  style: StyleText,
+  selected: TaskId | null = null,
+): readonly PanelLine[] {
   const top = [countsLine(overview), ...remarks(overview)].map((text) => ({ text, task: null }));
   const room = size.rows - top.length;
   const detail = details.find((one) => lengthOf(overview, one) <= room) ?? TERSE;
   const sections = sectionsOf(overview, { ...detail, columns: size.columns, style });
-  const lines = [...top, ...shortened(sections, room, detail.isAiry)];
+  const lines = [...top, ...shortened(sections, room, detail.isAiry, selected)];
   return lines
     .slice(0, Math.max(1, size.rows))
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
@@ -250,7 +255,12 @@ const MOST_TITLE = 60;
 const GAP = '  ';
 
 /** Shares the room among the sections. */
-function shortened(sections: readonly Section[], room: number, isAiry: boolean): readonly PanelLine[] {
+function shortened(
+  sections: readonly Section[],
+  room: number,
+  isAiry: boolean,
+  selected: TaskId | null,
+): readonly PanelLine[] {
   const heading = isAiry ? 2 : 1;
   const wanted = sections.map(
     ({ items, unseen }) => items.reduce((sum, { lines }) => sum + lines.length, 0) + (unseen > 0 ? 1 : 0),
@@ -261,7 +271,7 @@ function shortened(sections: readonly Section[], room: number, isAiry: boolean):
     room - sections.length * heading,
   );
   return sections.flatMap((section, index) => {
-    const lines = itemLines(section, given[index] ?? 0);
+    const lines = itemLines(section, given[index] ?? 0, selected);
     const top = [...(isAiry ? [{ text: '', task: null }] : []), { text: section.heading, task: null }];
     return lines.length === 0 ? [] : [...top, ...lines];
   });
@@ -292,11 +302,21 @@ export function shares(
   return given;
 }
 
-/** As many whole items as fit, and a line about the others. */
-function itemLines({ items, unseen, all }: Section, room: number): readonly PanelLine[] {
-  const lines: PanelLine[] = [];
-  let hidden = items.length + unseen;
-  for (const { task, lines: own } of items) {
+/** As many whole items as fit, the selected one among them, and lines about the others. */
+function itemLines(section: Section, room: number, selected: TaskId | null): readonly PanelLine[] {
+  const { items } = section;
+  const at = items.findIndex(({ task }) => task === selected);
+  for (let skipped = 0; ; skipped += 1) {
+    const lines = linesFrom(section, room, skipped);
+    if (skipped >= at || lines.some(({ task }) => task === selected)) return lines;
+  }
+}
+
+function linesFrom({ items, unseen, all }: Section, room: number, skipped: number): readonly PanelLine[] {
+  const above = skipped === 0 ? [] : [{ text: `  … ${skipped} above`, task: null }];
+  const lines: PanelLine[] = room > 1 ? above : [];
+  let hidden = items.length - skipped + unseen;
+  for (const { task, lines: own } of items.slice(skipped)) {
     const isLast = hidden === 1;
     if (lines.length + own.length + (isLast ? 0 : 1) > room) break;
     lines.push(...own.map((text) => ({ text, task })));
