@@ -74,6 +74,7 @@ const looking: readonly (readonly [command: string, argv: () => readonly string[
   ['doctor', () => ['doctor', '--json']],
   ['completion', () => ['completion', 'bash']],
   ['attach', () => ['attach', idle], 3],
+  ['watch', () => ['watch']],
 ];
 
 /** In this order, each on what the ones before have left. */

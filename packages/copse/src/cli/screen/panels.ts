@@ -256,12 +256,13 @@ const GAP = '  ';
 
 /** Shares the room among the sections. */
 function shortened(
-  sections: readonly Section[],
+  all: readonly Section[],
   room: number,
   isAiry: boolean,
   selected: TaskId | null,
 ): readonly PanelLine[] {
   const heading = isAiry ? 2 : 1;
+  const sections = thatFit(all, room, heading);
   const wanted = sections.map(
     ({ items, unseen }) => items.reduce((sum, { lines }) => sum + lines.length, 0) + (unseen > 0 ? 1 : 0),
   );
@@ -275,6 +276,13 @@ function shortened(
     const top = [...(isAiry ? [{ text: '', task: null }] : []), { text: section.heading, task: null }];
     return lines.length === 0 ? [] : [...top, ...lines];
   });
+}
+
+/** On a small screen the last sections are left out, so that the first has a heading, an item and how many more there are. */
+function thatFit(sections: readonly Section[], room: number, heading: number): readonly Section[] {
+  const least = (sections[0]?.items[0]?.lines.length ?? 0) + 1;
+  const most = Math.floor((room - least + 1) / (heading + 1));
+  return sections.slice(0, Math.max(1, most));
 }
 
 /** Fair: no section gets more than it wants, and none less than its share of the rest. One with weight 0 comes first. */

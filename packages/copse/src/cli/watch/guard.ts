@@ -13,8 +13,8 @@ import { LEAVE_SCREEN } from './sequences.ts';
 const STATE = 'COPSE_TERMINAL_STATE';
 const [STDIN, STDOUT] = [0, 1];
 
-/** Less memory for young objects: watch runs all day. */
-const FLAGS = ['--max-semi-space-size=2'] as const;
+/** It runs all day and computes little: V8 without its compilers, and with little room for young objects. */
+const FLAGS = ['--lite-mode', '--max-semi-space-size=1'] as const;
 
 const octal = (text: string) =>
   text.replaceAll(/[^ -~]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);

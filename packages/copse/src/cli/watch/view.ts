@@ -1,6 +1,7 @@
 /** The state of `copse watch` as a frame: panels, below them what is asked or was answered, last the keys that can act. */
 
 import { age } from '../../explain/rules/amounts.ts';
+import type { NeedKind, Overview } from '../../explain/rules/overview.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
@@ -40,7 +41,7 @@ function panelPart(state: WatchState, size: Size, style: Style, now: Timestamp):
   if (overview === undefined) return problem === null ? ['Reading the board …'] : remarks;
   const paused = pausedLines(state, size, style, now);
   const all = panels(
-    { ...filtered(overview, filter), at: now },
+    { ...withKeys(filtered(overview, filter)), at: now },
     { columns: size.columns - MARK.length, rows: size.rows - remarks.length - paused.length },
     style,
     selected,
@@ -51,6 +52,22 @@ function panelPart(state: WatchState, size: Size, style: Style, now: Timestamp):
     return isFirst ? markedLine(text, size, style) : `  ${text}`;
   });
   return [style('bold', `copse watch  ${counts?.text ?? ''}`), ...remarks, ...marked, ...paused];
+}
+
+/** Here a key is shorter than the command that it runs. */
+const needKeys: Readonly<Record<NeedKind, string | null>> = {
+  permission: 'a: allow or deny',
+  question: 'a: answer',
+  review: 'A: approve, s: send back',
+  attention: 's: send back, A: approve',
+  failed: 'r: restart',
+  waiting: 't: attach',
+  landing: null,
+};
+
+function withKeys(overview: Overview): Overview {
+  const needsYou = overview.needsYou.map((need) => ({ ...need, command: needKeys[need.kind] ?? need.command }));
+  return { ...overview, needsYou };
 }
 
 function markedLine(text: string, { columns }: Size, style: Style): string {
@@ -64,7 +81,7 @@ function pausedLines({ paused, filter, selected }: WatchState, size: Size, style
   if (all.length === 0 || size.rows < 12) return [];
   const at = Math.max(0, all.findIndex(({ task }) => task === selected) - MOST_PAUSED + 1);
   const lines = all.slice(at, at + MOST_PAUSED).map(({ task, title, since }) => {
-    const text = `- ${task} ${age(since, now).padStart(4)} ${oneLine(title)}`;
+    const text = `- ${task.padEnd(7)} ${age(since, now).padStart(4)} ${oneLine(title)}`;
     return task === selected ? markedLine(text, size, style) : `  ${text}`;
   });
   return [`  ${style('bold', `PAUSED (${all.length})`)}`, ...lines];
