@@ -3,7 +3,7 @@
 import { widthOfText } from '../screen/screen.ts';
 import type { Key } from './keys.ts';
 
-export interface Line {
+export interface TypedLine {
   /** One entry per character as a person sees it. */
   readonly characters: readonly string[];
   /** Before which character the next one goes. */
@@ -11,22 +11,22 @@ export interface Line {
 }
 
 export type Edited =
-  | { readonly kind: 'typing'; readonly line: Line }
+  | { readonly kind: 'typing'; readonly line: TypedLine }
   | { readonly kind: 'entered'; readonly text: string }
   | { readonly kind: 'left' };
 
-export const emptyLine: Line = { characters: [], cursor: 0 };
+export const emptyLine: TypedLine = { characters: [], cursor: 0 };
 
-export function lineOf(text: string): Line {
+export function lineOf(text: string): TypedLine {
   const characters = charactersOf(text);
   return { characters, cursor: characters.length };
 }
 
-export function textOf({ characters }: Line): string {
+export function textOf({ characters }: TypedLine): string {
   return characters.join('');
 }
 
-export function editLine(line: Line, key: Key): Edited {
+export function editLine(line: TypedLine, key: Key): Edited {
   switch (key.kind) {
     case 'enter':
       return { kind: 'entered', text: textOf(line).trim() };
@@ -48,7 +48,7 @@ export function editLine(line: Line, key: Key): Edited {
   }
 }
 
-function editByControl(line: Line, letter: string): Edited {
+function editByControl(line: TypedLine, letter: string): Edited {
   const { characters, cursor } = line;
   switch (letter) {
     case 'c':
@@ -77,21 +77,21 @@ function editByControl(line: Line, letter: string): Edited {
   }
 }
 
-function typing(line: Line): Edited {
+function typing(line: TypedLine): Edited {
   return { kind: 'typing', line };
 }
 
-function insert({ characters, cursor }: Line, added: readonly string[]): Line {
+function insert({ characters, cursor }: TypedLine, added: readonly string[]): TypedLine {
   return { characters: characters.toSpliced(cursor, 0, ...added), cursor: cursor + added.length };
 }
 
-function cutOut({ characters, cursor }: Line, from: number, to: number): Line {
+function cutOut({ characters, cursor }: TypedLine, from: number, to: number): TypedLine {
   const first = Math.max(0, from);
   const count = Math.max(0, Math.min(to, characters.length) - first);
   return { characters: characters.toSpliced(first, count), cursor: cursor > first ? cursor - Math.min(count, cursor - first) : cursor };
 }
 
-function movedTo({ characters, cursor }: Line, key: Key['kind']): number {
+function movedTo({ characters, cursor }: TypedLine, key: Key['kind']): number {
   switch (key) {
     case 'left':
       return Math.max(0, cursor - 1);
@@ -106,14 +106,14 @@ function movedTo({ characters, cursor }: Line, key: Key['kind']): number {
   }
 }
 
-function wordBefore({ characters, cursor }: Line): number {
+function wordBefore({ characters, cursor }: TypedLine): number {
   let at = cursor;
   while (at > 0 && characters[at - 1] === ' ') at -= 1;
   while (at > 0 && characters[at - 1] !== ' ') at -= 1;
   return at;
 }
 
-/** Line ends and tabs become spaces, other control characters are left out. */
+/** TypedLine ends and tabs become spaces, other control characters are left out. */
 function charactersOf(text: string): readonly string[] {
   const plain = text.replaceAll(/[\r\n\t]+/g, ' ').replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
   return plain.match(/\P{M}\p{M}*/gu) ?? [];
@@ -121,7 +121,7 @@ function charactersOf(text: string): readonly string[] {
 
 /** The part around the cursor that fits, and the column of the cursor in it. */
 export function visibleLine(
-  { characters, cursor }: Line,
+  { characters, cursor }: TypedLine,
   columns: number,
 ): { readonly text: string; readonly column: number } {
   const room = Math.max(1, columns - 1);

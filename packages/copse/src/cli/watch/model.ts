@@ -3,7 +3,7 @@
 import type { Overview } from '../../explain/rules/overview.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import type { Target } from './actions.ts';
-import type { Line } from './line-editor.ts';
+import type { TypedLine } from './line-editor.ts';
 import type { PausedTask } from './rows.ts';
 
 export interface Message {
@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** A line that a person types, and what is done with it. */
-export type Purpose =
+export type LinePurpose =
   | { readonly kind: 'filter' }
   | { readonly kind: 'command' }
   | { readonly kind: 'answer' | 'send_back'; readonly target: Target }
@@ -29,7 +29,7 @@ export type Mode =
       /** Shows the end as it grows, until the person scrolls up. */
       readonly isFollowed: boolean;
     }
-  | { readonly kind: 'typing'; readonly purpose: Purpose; readonly line: Line }
+  | { readonly kind: 'typing'; readonly purpose: LinePurpose; readonly line: TypedLine }
   | { readonly kind: 'cancelling'; readonly target: Target }
   | {
       readonly kind: 'permitting';

@@ -11,7 +11,7 @@ export interface Frame {
   readonly cursor: { readonly row: number; readonly column: number } | null;
 }
 
-export interface Size {
+export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
@@ -26,11 +26,11 @@ const CLEAR_TO_END = `${CSI}0m${CSI}K`;
 
 export class Renderer {
   #shown: readonly string[] | undefined;
-  #size: Size | undefined;
+  #size: ScreenSize | undefined;
   #cursor: Frame['cursor'] = null;
 
   /** The bytes that turn the last frame into this one; empty when they are the same. */
-  render({ lines, cursor }: Frame, size: Size): string {
+  render({ lines, cursor }: Frame, size: ScreenSize): string {
     const isSame = this.#size?.columns === size.columns && this.#size.rows === size.rows;
     const before = isSame ? this.#shown : undefined;
     const now = Array.from({ length: size.rows }, (_, row) => cut(lines[row] ?? '', size.columns));
@@ -54,6 +54,6 @@ export class Renderer {
 }
 
 /** Behind a full line the cursor is still on its last character, which erasing to the end would take away. */
-function afterLine(line: string, { columns }: Size): string {
+function afterLine(line: string, { columns }: ScreenSize): string {
   return widthOfText(line) < columns ? CLEAR_TO_END : `${CSI}0m`;
 }

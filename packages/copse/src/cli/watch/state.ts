@@ -11,7 +11,7 @@ import { type ActionKey, type Target, helpLines, possibleActions } from './actio
 import { commandOf, effectOfAction } from './effects.ts';
 import type { Key } from './keys.ts';
 import { editLine, emptyLine, textOf } from './line-editor.ts';
-import type { Mode, Pressed, Purpose, WatchState } from './model.ts';
+import type { Mode, Pressed, LinePurpose, WatchState } from './model.ts';
 import { type Row, rowsOf } from './rows.ts';
 
 export const firstState: WatchState = {
@@ -233,7 +233,7 @@ function pressInLine(
   return entered(list, purpose, edited.text);
 }
 
-function entered(state: WatchState, purpose: Purpose, text: string): Pressed {
+function entered(state: WatchState, purpose: LinePurpose, text: string): Pressed {
   const refuse = (...lines: readonly string[]) => only({ ...state, message: { kind: 'refused', lines } });
   switch (purpose.kind) {
     case 'filter':
@@ -251,7 +251,7 @@ function entered(state: WatchState, purpose: Purpose, text: string): Pressed {
   }
 }
 
-function verdict({ target, question, isAllowed }: Extract<Purpose, { kind: 'verdict' }>, message: string) {
+function verdict({ target, question, isAllowed }: Extract<LinePurpose, { kind: 'verdict' }>, message: string) {
   const said = message === '' ? [] : ['--message', message];
   return ['answer', target.task, isAllowed ? 'allow' : 'deny', '--question', question, ...said];
 }

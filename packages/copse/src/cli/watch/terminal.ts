@@ -8,7 +8,7 @@ import type { ReadStream } from 'node:tty';
 import { restoreTerminal } from '../../compose/on-demand.ts';
 import type { Cli } from '../invocation.ts';
 import { type Key, KeyParser } from './keys.ts';
-import type { Size } from './renderer.ts';
+import type { ScreenSize } from './renderer.ts';
 import { ENTER_SCREEN, LEAVE_SCREEN } from './sequences.ts';
 
 /** A person cannot type a key of one byte after Escape so soon; a slow line brings the rest of a sequence within it. */
@@ -45,7 +45,7 @@ export class Terminal {
       });
   }
 
-  get size(): Size {
+  get size(): ScreenSize {
     const { output } = this.#cli;
     return { columns: Math.max(1, output.columns()), rows: Math.max(1, output.rows()) };
   }

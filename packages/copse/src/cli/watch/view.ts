@@ -9,14 +9,14 @@ import { panels } from '../screen/panels.ts';
 import { cut, widthOfText, wrapped } from '../screen/screen.ts';
 import { possibleActions } from './actions.ts';
 import { visibleLine } from './line-editor.ts';
-import type { Message, Mode, Purpose, WatchState } from './model.ts';
-import type { Frame, Size } from './renderer.ts';
+import type { Message, Mode, LinePurpose, WatchState } from './model.ts';
+import type { Frame, ScreenSize } from './renderer.ts';
 import { filtered, matches } from './rows.ts';
 import { selectedRow } from './state.ts';
 
 type Style = Output['style'];
 
-export function frameOf(state: WatchState, size: Size, style: Style, now: Timestamp): Frame {
+export function frameOf(state: WatchState, size: ScreenSize, style: Style, now: Timestamp): Frame {
   const { mode } = state;
   if (mode.kind === 'page') return pageFrame(mode, size, style);
   const bottom = bottomOf(state, size, style);
@@ -31,7 +31,7 @@ export function frameOf(state: WatchState, size: Size, style: Style, now: Timest
 const MARK = '▸ ';
 const MOST_PAUSED = 3;
 
-function panelPart(state: WatchState, size: Size, style: Style, now: Timestamp): readonly string[] {
+function panelPart(state: WatchState, size: ScreenSize, style: Style, now: Timestamp): readonly string[] {
   const { overview, problem, filter, selected } = state;
   const remarks = [
     ...(problem === null ? [] : wrapped(`The board cannot be read: ${oneLine(problem)}`, size.columns, 2).slice(0, 3).map((line) => style('red', line))),
@@ -70,13 +70,13 @@ function withKeys(overview: Overview): Overview {
   return { ...overview, needsYou };
 }
 
-function markedLine(text: string, { columns }: Size, style: Style): string {
+function markedLine(text: string, { columns }: ScreenSize, style: Style): string {
   const line = `${MARK}${text}`;
   return style('inverse', line + ' '.repeat(Math.max(0, columns - widthOfText(line))));
 }
 
 /** The overview has only their number. */
-function pausedLines({ paused, filter, selected }: WatchState, size: Size, style: Style, now: Timestamp) {
+function pausedLines({ paused, filter, selected }: WatchState, size: ScreenSize, style: Style, now: Timestamp) {
   const all = paused.filter((task) => matches(task, filter));
   if (all.length === 0 || size.rows < 12) return [];
   const at = Math.max(0, all.findIndex(({ task }) => task === selected) - MOST_PAUSED + 1);
@@ -93,7 +93,7 @@ interface Bottom {
   readonly column: number | null;
 }
 
-function bottomOf(state: WatchState, size: Size, style: Style): Bottom {
+function bottomOf(state: WatchState, size: ScreenSize, style: Style): Bottom {
   const { mode } = state;
   const rule = style('dim', '─'.repeat(size.columns));
   const most = Math.max(1, Math.floor(size.rows / 2) - 2);
@@ -132,7 +132,7 @@ function messageLines(
   return [...text([first]).map((line) => style(colour, line)), ...text(next).map((line) => style('dim', line))];
 }
 
-function promptOf(purpose: Purpose): string {
+function promptOf(purpose: LinePurpose): string {
   switch (purpose.kind) {
     case 'filter':
       return '/';
@@ -147,7 +147,7 @@ function promptOf(purpose: Purpose): string {
   }
 }
 
-function hintOf(purpose: Purpose): string {
+function hintOf(purpose: LinePurpose): string {
   switch (purpose.kind) {
     case 'filter':
       return 'Words of id, title, agent or reason. Enter keeps the filter, Esc shows all.';
@@ -163,7 +163,7 @@ function hintOf(purpose: Purpose): string {
 }
 
 /** What the person answers, so that it is on the screen while they type. */
-function aboutOf(state: WatchState, purpose: Purpose): readonly string[] {
+function aboutOf(state: WatchState, purpose: LinePurpose): readonly string[] {
   if (!('target' in purpose)) return [];
   const { task, title } = purpose.target;
   const need = state.overview?.needsYou.find((one) => one.task === task);
@@ -171,7 +171,7 @@ function aboutOf(state: WatchState, purpose: Purpose): readonly string[] {
 }
 
 /** Only those that can act on the selected task. */
-function keysOf(state: WatchState, size: Size, style: Style): string {
+function keysOf(state: WatchState, size: ScreenSize, style: Style): string {
   const row = selectedRow(state);
   const target = row && { ...row, need: row.need?.kind ?? null };
   const own = target === undefined ? [] : possibleActions(target).map((one) => [one.key, one.label(target)] as const);
@@ -180,7 +180,7 @@ function keysOf(state: WatchState, size: Size, style: Style): string {
 }
 
 /** What does not fit is left out from before the last two, which lead to everything else. */
-function keyLine(keys: readonly (readonly [key: string, label: string])[], { columns }: Size, style: Style): string {
+function keyLine(keys: readonly (readonly [key: string, label: string])[], { columns }: ScreenSize, style: Style): string {
   const width = (shownKeys: typeof keys) =>
     shownKeys.reduce((sum, [key, label]) => sum + widthOfText(key) + 1 + widthOfText(label) + 2, -2);
   let fitting = keys;
@@ -188,7 +188,7 @@ function keyLine(keys: readonly (readonly [key: string, label: string])[], { col
   return fitting.map(([key, label]) => `${style('bold', key)} ${style('dim', label)}`).join('  ');
 }
 
-function pageFrame(mode: Extract<Mode, { kind: 'page' }>, size: Size, style: Style): Frame {
+function pageFrame(mode: Extract<Mode, { kind: 'page' }>, size: ScreenSize, style: Style): Frame {
   const { lines: all } = mode;
   const room = Math.max(1, size.rows - 2);
   const shownLines = all.slice(mode.top, mode.top + room);
