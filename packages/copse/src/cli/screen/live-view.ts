@@ -151,7 +151,7 @@ class LiveView extends PlainView {
     const { maxAgents } = this.context.policy.orchestration;
     const columns = output.columns() - 1;
     const rows = Math.max(LEAST_ROWS, output.rows() - EVENT_ROWS);
-    const top = `── at most ${maxAgents} agents ── Ctrl+C ${this.#onInterrupt} ──`;
+    const top = `── ${runningHere(overview)} of ${maxAgents} running ── Ctrl+C ${this.#onInterrupt} ──`;
     this.#screen.draw([
       output.style('dim', top),
       ...panelLines(overview, { columns, rows: rows - 1 }, output.style),
@@ -160,3 +160,10 @@ class LiveView extends PlainView {
 }
 
 const LEAST_ROWS = 4;
+
+/** Those that wait for an answer run too. */
+function runningHere({ working, needsYou }: Overview): number {
+  const isHere = ({ isByHand, node }: Overview['working'][number]) => !isByHand && node === null;
+  const waiting = needsYou.filter(({ kind }) => kind === 'permission' || kind === 'waiting');
+  return working.filter(isHere).length + waiting.length;
+}
