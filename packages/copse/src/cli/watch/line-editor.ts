@@ -113,7 +113,7 @@ function wordBefore({ characters, cursor }: TypedLine): number {
   return at;
 }
 
-/** TypedLine ends and tabs become spaces, other control characters are left out. */
+/** Line ends and tabs become spaces, other control characters are left out. */
 function charactersOf(text: string): readonly string[] {
   const plain = text.replaceAll(/[\r\n\t]+/g, ' ').replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
   return plain.match(/\P{M}\p{M}*/gu) ?? [];
