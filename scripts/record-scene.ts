@@ -104,9 +104,17 @@ else
   copse stuck --reason 'Readings as JSON or CSV? JSON is larger, CSV has no types.'
 fi
 `,
-  fay: work('chart', Array.from({ length: 9 }, (_, day) => `Drawing day ${day + 1} of 9`), 'a chart'),
+  fay: work(
+    'chart',
+    Array.from({ length: 9 }, (_, day) => `Drawing day ${day + 1} of 9`),
+    'a chart',
+  ),
   gus: work('licence', ['Reading LICENSE', 'Looking for headers', 'Changing 12 files'], 'a new header'),
-  hal: work('frost', Array.from({ length: 7 }, (_, hour) => `Trying threshold ${hour - 3} °C`), 'a warning'),
+  hal: work(
+    'frost',
+    Array.from({ length: 7 }, (_, hour) => `Trying threshold ${hour - 3} °C`),
+    'a warning',
+  ),
 };
 
 export function sceneFiles(pauseSeconds: number): Readonly<Record<string, string>> {

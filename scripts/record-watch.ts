@@ -62,26 +62,38 @@ function setUp(): void {
   mkdirSync(path.join(repository, 'agents'), { recursive: true });
   mkdirSync(path.join(repository, 'src'));
   symlinkSync(path.join(root, 'copse'), path.join(programs, 'copse'));
-  for (const [name, text] of Object.entries(sceneFiles(PAUSE_SECONDS))) writeFileSync(path.join(repository, name), text);
+  for (const [name, text] of Object.entries(sceneFiles(PAUSE_SECONDS)))
+    writeFileSync(path.join(repository, name), text);
   run('git', 'init', '--quiet', '--initial-branch=main');
-  for (const [name, value] of [['user.name', 'Ada'], ['user.email', 'ada@example.invalid']] as const)
+  for (const [name, value] of [
+    ['user.name', 'Ada'],
+    ['user.email', 'ada@example.invalid'],
+  ] as const)
     run('git', 'config', name, value);
   run('git', 'add', '--all');
   run('git', 'commit', '--quiet', '--message=chore: begin');
   for (const [agent, title] of Object.entries(titles)) run('copse', 'add', title, '--agent', agent);
-  run('copse', 'add', 'Write the release notes', '--agent', 'ben', '--depends', readyTask(titles.dan));
-}
-
-function readyTask(title: string): string {
-  const { tasks } = JSON.parse(run('copse', 'list', '--json')) as { tasks: readonly { id: string; title: string }[] };
-  return tasks.find((task) => task.title === title)?.id ?? '';
 }
 
 /** A frame each second until everything landed, and the bytes of the terminal with their times. */
 async function watched(): Promise<readonly Frame[]> {
   writeFileSync(bytesFile, '');
   const size = ['-x', String(COLUMNS), '-y', String(ROWS)];
-  tmux('-u', 'new-session', '-d', ...size, '-c', repository, '-e', 'PS1=$ ', '-e', `PATH=${env.PATH}`, 'bash', '--norc', '-i');
+  tmux(
+    '-u',
+    'new-session',
+    '-d',
+    ...size,
+    '-c',
+    repository,
+    '-e',
+    'PS1=$ ',
+    '-e',
+    `PATH=${env.PATH}`,
+    'bash',
+    '--norc',
+    '-i',
+  );
   tmux('pipe-pane', '-o', `cat >> '${bytesFile}'`);
   const beganMs = performance.now();
   const frames: Frame[] = [];
@@ -130,7 +142,7 @@ function needsOf({ lines }: Frame): number {
 }
 
 function isOver({ lines }: Frame): boolean {
-  return /^copse watch +9 done/.test(lines[0] ?? '');
+  return /^copse watch +8 done/.test(lines[0] ?? '');
 }
 
 /** As a person does it: look at the line that is marked, press the key that it names. */
@@ -146,7 +158,7 @@ async function answerSelected({ lines }: Frame): Promise<boolean> {
   if (key === undefined) throw new Error(`No key for:\n${about}`);
   tmux('send-keys', key);
   if (key === 'a' || key === 's') {
-    await untilShown(/^(Answer|Comment): /m);
+    await untilShown(/^(Answer|Comment):/m);
     const text = answers.find(([word]) => about.includes(word))?.[1];
     if (text === undefined) throw new Error(`No answer for:\n${about}`);
     for (const character of text) {
@@ -183,16 +195,28 @@ function check(frames: readonly Frame[]): void {
       throw new Error(`At ${frame.atMs} ms one cannot say what needs a person:\n${text}`);
   }
   const last = frames.at(-1);
-  if (last === undefined || !isOver(last)) throw new Error(`Not everything landed:\n${last?.lines.join('\n')}`);
+  if (last === undefined || !isOver(last))
+    throw new Error(`Not everything landed:\n${last?.lines.join('\n')}`);
   if (answered.length !== 5) throw new Error(`${answered.length} answers:\n${answered.join('\n')}`);
-  console.log(`${shownFrames.length} frames, each says what needs a person; answered by keys:\n${answered.join('\n')}`);
+  console.log(
+    `${shownFrames.length} frames, each says what needs a person; answered by keys:\n${answered.join('\n')}`,
+  );
 }
 
 function write(frames: readonly Frame[]): void {
-  const header = { version: 2, width: COLUMNS, height: ROWS, title: 'copse watch', env: { TERM: 'screen-256color' } };
-  const lines = [header, ...chunks.map(([seconds, text]) => [seconds, 'o', text])].map((line) => JSON.stringify(line));
+  const header = {
+    version: 2,
+    width: COLUMNS,
+    height: ROWS,
+    title: 'copse watch',
+    env: { TERM: 'screen-256color' },
+  };
+  const lines = [header, ...chunks.map(([seconds, text]) => [seconds, 'o', text])].map((line) =>
+    JSON.stringify(line),
+  );
   const cast = `${lines.join('\n')}\n`;
-  if (cast.includes(folder) || cast.includes(root)) throw new Error('The recording has a path of this machine.');
+  if (cast.includes(folder) || cast.includes(root))
+    throw new Error('The recording has a path of this machine.');
   if (cast.length > MOST_BYTES) throw new Error(`The recording has ${cast.length} bytes.`);
   mkdirSync(path.join(root, 'docs', 'recordings'), { recursive: true });
   writeFileSync(path.join(root, 'docs', 'recordings', 'watch.cast'), cast);
@@ -202,7 +226,8 @@ function write(frames: readonly Frame[]): void {
     lines: best?.coloured ?? [],
     columns: COLUMNS,
     title: 'copse watch',
-    label: 'copse watch in a terminal: what needs you, what works, what lands, and the keys for the selected task',
+    label:
+      'copse watch in a terminal: what needs you, what works, what lands, and the keys for the selected task',
   });
   writeFileSync(path.join(root, 'docs', 'watch.svg'), svg);
   console.log(`docs/recordings/watch.cast: ${cast.length} bytes; docs/watch.svg: ${svg.length} bytes`);

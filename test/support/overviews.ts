@@ -80,7 +80,17 @@ export function overviewOf(working: number): Overview {
   >;
   return {
     at: now,
-    counts: { ...counts, stuck: 1, in_review: 1, needs_attention: 1, in_progress: working + 1, landing: 1, ready: 2, paused: 1, done: 7 },
+    counts: {
+      ...counts,
+      stuck: 1,
+      in_review: 1,
+      needs_attention: 1,
+      in_progress: working + 1,
+      landing: 1,
+      ready: 2,
+      paused: 1,
+      done: 7,
+    },
     needsYou: needs,
     working: Array.from({ length: working }, (_, index) => workingTask(index + 1)),
     landing: [
@@ -96,8 +106,20 @@ export function overviewOf(working: number): Overview {
       },
     ],
     ready: [
-      { task: task('r1'), title: 'Write the notes', status: 'ready', since: minutesAgo(20), why: 'All agents are busy.' },
-      { task: task('r2'), title: 'Export all', status: 'ready', since: minutesAgo(21), why: 'All agents are busy.' },
+      {
+        task: task('r1'),
+        title: 'Write the notes',
+        status: 'ready',
+        since: minutesAgo(20),
+        why: 'All agents are busy.',
+      },
+      {
+        task: task('r2'),
+        title: 'Export all',
+        status: 'ready',
+        since: minutesAgo(21),
+        why: 'All agents are busy.',
+      },
     ],
     isOrchestrated: true,
   };

@@ -23,14 +23,25 @@ export class Panes {
   }
 
   tmux(...argv: readonly string[]): string {
-    return execFileSync('tmux', ['-f', '/dev/null', ...argv], { env: this.#env, encoding: 'utf8', stdio: 'pipe' });
+    return execFileSync('tmux', ['-f', '/dev/null', ...argv], {
+      env: this.#env,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
   }
 
   /** With a shell that shows `$ ` when it waits. */
-  open(folder: string, [columns, rows]: readonly [number, number], variables: Readonly<Record<string, string>> = {}): Pane {
+  open(
+    folder: string,
+    [columns, rows]: readonly [number, number],
+    variables: Readonly<Record<string, string>> = {},
+  ): Pane {
     this.#count += 1;
     const name = `pane${this.#count}`;
-    const set = Object.entries({ ...variables, PS1: '$ ' }).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
+    const set = Object.entries({ ...variables, PS1: '$ ' }).flatMap(([key, value]) => [
+      '-e',
+      `${key}=${value}`,
+    ]);
     const size = ['-x', String(columns), '-y', String(rows)];
     this.tmux('-u', 'new-session', '-d', '-s', name, ...size, '-c', folder, ...set, 'bash', '--norc', '-i');
     return new Pane(this, name);
@@ -70,7 +81,10 @@ export class Pane {
   /** Whether the alternate screen is shown, and the cursor. */
   modes(): { readonly isAlternate: boolean; readonly isCursorVisible: boolean } {
     const format = '#{alternate_on} #{cursor_flag}';
-    const [alternate, cursor] = this.#panes.tmux('display-message', '-p', '-t', this.#name, format).trim().split(' ');
+    const [alternate, cursor] = this.#panes
+      .tmux('display-message', '-p', '-t', this.#name, format)
+      .trim()
+      .split(' ');
     return { isAlternate: alternate === '1', isCursorVisible: cursor === '1' };
   }
 

@@ -21,7 +21,11 @@ const PANIC = "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new
 describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () => {
   const panes = hasTmux ? new Panes(area) : undefined;
 
-  function start(folder: string, size: readonly [number, number], variables: Readonly<Record<string, string>> = {}): Pane {
+  function start(
+    folder: string,
+    size: readonly [number, number],
+    variables: Readonly<Record<string, string>> = {},
+  ): Pane {
     const pane = panes!.open(folder, size, { NODE: process.execPath, CLI: cliFile, ...variables });
     pane.type('"$NODE" "$CLI" watch; echo "ended with $?"\n');
     return pane;
@@ -38,13 +42,19 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
     const done = await scene.add('is done', 'commit done done.txt');
     await scene.up();
     const pane = start(scene.folder, [80, 24], { PAGER });
-    await pane.until((lines) => lines.join('\n').includes('NEEDS YOU (2)') && lines.at(-1)!.endsWith('q quit'));
+    await pane.until(
+      (lines) => lines.join('\n').includes('NEEDS YOU (2)') && lines.at(-1)!.endsWith('q quit'),
+    );
     expect(pane.modes()).toEqual({ isAlternate: true, isCursorVisible: false });
 
     pane.type('/asks');
-    await pane.until((lines) => lines.join('\n').includes('NEEDS YOU (1)') && lines.join('\n').includes(`▸ ? ${asks}`));
+    await pane.until(
+      (lines) => lines.join('\n').includes('NEEDS YOU (1)') && lines.join('\n').includes(`▸ ? ${asks}`),
+    );
     pane.press('Enter', 'Enter');
-    await pane.until((lines) => lines[0] === `copse why ${asks}` && lines.join('\n').includes('Round, or one decimal?'));
+    await pane.until(
+      (lines) => lines[0] === `copse why ${asks}` && lines.join('\n').includes('Round, or one decimal?'),
+    );
     pane.press('q');
     await pane.until((lines) => lines.at(-1)!.startsWith('a answer'));
     pane.press('a');
@@ -65,7 +75,10 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
     pane.press('A');
     await pane.untilText('Approved');
     // The other one is finished by its agent and comes to review, as an event.
-    await pane.until((lines) => lines.some((line) => line.includes(`? ${asks}`)) && lines.join('\n').includes('NEEDS YOU (1)'));
+    await pane.until(
+      (lines) =>
+        lines.some((line) => line.includes(`? ${asks}`)) && lines.join('\n').includes('NEEDS YOU (1)'),
+    );
     pane.resize(120, 40);
     const wide = await pane.until((lines) => lines.length === 40 && lines.at(-1)!.includes('q quit'));
     expect(wide).toContain('─'.repeat(120));
@@ -79,7 +92,12 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
   test('the terminal is as it was after SIGKILL, SIGTERM, an unexpected error and Ctrl+C', async () => {
     const folder = newRepository(area);
     await newTasks(['one'], { cwd: folder });
-    const pane = panes!.open(folder, [80, 24], { NODE: process.execPath, CLI: cliFile, NODE_OPTIONS: PANIC, NO_COLOR: '1' });
+    const pane = panes!.open(folder, [80, 24], {
+      NODE: process.execPath,
+      CLI: cliFile,
+      NODE_OPTIONS: PANIC,
+      NO_COLOR: '1',
+    });
     await pane.untilText('$');
     const before = await pane.settings();
     const ends = [
@@ -127,7 +145,8 @@ test('without a terminal it says so and prints copse status', async () => {
   const { code, stdout, stderr } = await copse(['watch'], { cwd: folder });
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: 'copse watch needs a terminal that it can draw on, and input or output is no terminal. This is copse status:\n',
+    stderr:
+      'copse watch needs a terminal that it can draw on, and input or output is no terminal. This is copse status:\n',
   });
   expect(stdout).toBe((await copse(['status'], { cwd: folder })).stdout);
 });

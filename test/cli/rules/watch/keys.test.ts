@@ -76,7 +76,9 @@ describe('bytes that come in pieces', () => {
 
 describe('a paste', () => {
   test('is one key, and its text acts as no key', () => {
-    expect(parsed('\u001b[200~q\u0003\u001b[A\u001b[201~x')).toBe(`<paste ${JSON.stringify('q\u0003\u001b[A')}>x`);
+    expect(parsed('\u001b[200~q\u0003\u001b[A\u001b[201~x')).toBe(
+      `<paste ${JSON.stringify('q\u0003\u001b[A')}>x`,
+    );
   });
 
   test('without an end is cut, and keeps no more memory', () => {

@@ -43,7 +43,8 @@ describe('a typed line', () => {
   });
 
   test('is left with Escape, Ctrl+C, and Backspace when empty', () => {
-    for (const keys of ['abc\u001b', 'abc\u0003', 'a\u007f\u007f']) expect(type(keys)).toEqual({ kind: 'left' });
+    for (const keys of ['abc\u001b', 'abc\u0003', 'a\u007f\u007f'])
+      expect(type(keys)).toEqual({ kind: 'left' });
   });
 
   test('longer than its place shows the part around the cursor, and never more columns than there are', () => {

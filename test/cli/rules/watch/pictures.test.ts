@@ -48,7 +48,10 @@ const scenes: readonly (readonly [name: string, state: () => WatchState])[] = [
   ['filter', () => typed(begun(3), '/cleo')],
   ['help', () => typed(begun(3), '?')],
   ['refused', () => typed(begun(3), 'A')],
-  ['without the board', () => ({ ...begun(3), problem: 'The server at 127.0.0.1 does not answer. Start it.' })],
+  [
+    'without the board',
+    () => ({ ...begun(3), problem: 'The server at 127.0.0.1 does not answer. Start it.' }),
+  ],
 ];
 
 describe.each(sizes)('at %i×%i', (columns, rows) => {
@@ -74,12 +77,12 @@ test('whatever the size, what needs a person comes first, and the keys are in th
 });
 
 test('a terminal of one line and one column is no fault', async () => {
-  for (const size of [
+  for (const [columns, rows] of [
     [1, 1],
     [2, 3],
     [10, 2],
   ] as const)
-    await picture(begun(3), ...size);
+    await picture(begun(3), columns, rows);
 });
 
 test('after a second only ages are written, and nothing for a frame that is the same', () => {

@@ -37,7 +37,15 @@ describe('a frame', () => {
     await screen.write(ENTER_SCREEN);
     let seed = 7;
     const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
-    const words = ['', 'ü', '林林林林林林林林林林', 'x'.repeat(20), 'x'.repeat(30), '\u001b[31mred\u001b[39m', 'é'];
+    const words = [
+      '',
+      'ü',
+      '林林林林林林林林林林',
+      'x'.repeat(20),
+      'x'.repeat(30),
+      '\u001b[31mred\u001b[39m',
+      'é',
+    ];
     for (let turn = 0; turn < 30; turn += 1) {
       const lines = Array.from({ length: random(7) }, () => words[random(words.length)] ?? '');
       await screen.write(renderer.render(frame(lines), size));

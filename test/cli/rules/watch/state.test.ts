@@ -3,7 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { actions, possibleActions, splitWords } from '../../../../packages/copse/src/cli/watch/actions.ts';
 import { KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
 import type { Effect, WatchState } from '../../../../packages/copse/src/cli/watch/model.ts';
-import { firstState, pageUpdated, press, toNextNeed, updated } from '../../../../packages/copse/src/cli/watch/state.ts';
+import {
+  firstState,
+  pageUpdated,
+  press,
+  toNextNeed,
+  updated,
+} from '../../../../packages/copse/src/cli/watch/state.ts';
 import type { Overview } from '../../../../packages/copse/src/explain/rules/overview.ts';
 import { brand } from '../../../../packages/copse/src/kernel/ids.ts';
 import { now, overviewOf, pausedTasks } from '../../../support/overviews.ts';
@@ -29,7 +35,12 @@ const run = (...argv: readonly string[]) => ({ kind: 'run', argv, isAnswer: true
 
 describe('a key runs the command for the selected task', () => {
   test.each([
-    ['an answer to a question', 'a1b2', 'aone decimal\r', run('restart', 'cp-a1b2', '--answer', 'one decimal')],
+    [
+      'an answer to a question',
+      'a1b2',
+      'aone decimal\r',
+      run('restart', 'cp-a1b2', '--answer', 'one decimal'),
+    ],
     ['restart without an answer', 'a1b2', 'r', run('restart', 'cp-a1b2')],
     ['approve', 'e5f6', 'A', run('review', 'cp-e5f6', '--approve')],
     ['send back', 'e5f6', 'sadd a test\r', run('review', 'cp-e5f6', '--send-back', 'add a test')],
@@ -39,8 +50,18 @@ describe('a key runs the command for the selected task', () => {
     ['why', 'w001', '\r', { kind: 'page', argv: ['why', 'cp-w001'], isFollowed: false }],
     ['logs', 'w001', 'l', { kind: 'page', argv: ['logs', 'cp-w001'], isFollowed: true }],
     ['attach', 'w001', 't', { kind: 'outside', argv: ['attach', 'cp-w001'], isAttach: true }],
-    ['a command, with . for the task', 'r1', ':edit . --title "A b"\r', { kind: 'page', argv: ['edit', 'cp-r1', '--title', 'A b'], isFollowed: false }],
-    ['a command that needs the terminal', 'r1', ':copse work .\r', { kind: 'outside', argv: ['work', 'cp-r1'], isAttach: false }],
+    [
+      'a command, with . for the task',
+      'r1',
+      ':edit . --title "A b"\r',
+      { kind: 'page', argv: ['edit', 'cp-r1', '--title', 'A b'], isFollowed: false },
+    ],
+    [
+      'a command that needs the terminal',
+      'r1',
+      ':copse work .\r',
+      { kind: 'outside', argv: ['work', 'cp-r1'], isAttach: false },
+    ],
     ['quit', 'r1', 'q', { kind: 'quit' }],
     ['Ctrl+C', 'r1', '\u0003', { kind: 'quit' }],
   ])('%s', (_, id, keys, effect) => {
@@ -92,7 +113,8 @@ describe('nothing happens', () => {
 describe('the selection', () => {
   const without = (id: string): Overview => {
     const overview = overviewOf(3);
-    const keep = <T extends { readonly task: string }>(all: readonly T[]) => all.filter(({ task }) => task !== `cp-${id}`);
+    const keep = <T extends { readonly task: string }>(all: readonly T[]) =>
+      all.filter(({ task }) => task !== `cp-${id}`);
     return { ...overview, needsYou: keep(overview.needsYou), working: keep(overview.working) };
   };
 
@@ -101,6 +123,8 @@ describe('the selection', () => {
     expect(typed(begun, 'jjjj').state.selected).toBe('cp-w001');
     expect(typed(begun, '\u001b[F').state.selected).toBe('cp-p1');
     expect(typed(begun, '\u001b[F\u001b[H').state.selected).toBe('cp-a1b2');
+    expect(typed(begun, '\u001b[F\t').state.selected).toBe('cp-a1b2');
+    expect(typed(begun, '\t').state.selected).toBe('cp-c3d4');
   });
 
   test('stays on its task while others come and go', () => {

@@ -88,6 +88,7 @@ export function helpLines(): readonly string[] {
     '',
     'Everywhere:',
     line('↑ ↓ j k', 'select another task; PgUp PgDn Home End too'),
+    line('Tab', 'select the next task that needs you'),
     line('/', 'show only tasks with these words; Esc shows all'),
     line(':', 'run a command of copse; . is the selected task'),
     line('?', 'this page'),

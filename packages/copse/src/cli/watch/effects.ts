@@ -62,10 +62,12 @@ export function commandOf(state: WatchState, text: string): Pressed {
   const words = splitWords(text);
   if (words === null) return refuse(`A quote in ${text} has no end.`);
   const withoutName = words[0] === 'copse' ? words.slice(1) : words;
-  if (withoutName.includes('.') && state.selected === null) return refuse('No task is selected, so . names none.');
+  if (withoutName.includes('.') && state.selected === null)
+    return refuse('No task is selected, so . names none.');
   const argv = withoutName.map((word) => (word === '.' ? (state.selected ?? word) : word));
   const [command = ''] = argv;
-  if (command === '' || command === 'status' || command === 'watch') return refuse('It is on the screen already.');
+  if (command === '' || command === 'status' || command === 'watch')
+    return refuse('It is on the screen already.');
   if (command === 'mcp') return refuse('copse mcp is for agent programs.', 'copse help mcp');
   const isFollowed = command === 'logs' && argv.some((word) => word === '-f' || word === '--follow');
   const plain = argv.filter((word) => word !== '-f' && word !== '--follow');

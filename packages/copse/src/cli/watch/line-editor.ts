@@ -38,7 +38,9 @@ export function editLine(line: TypedLine, key: Key): Edited {
       return typing(insert(line, charactersOf(key.text)));
     case 'backspace':
       // As in a shell's own line, Backspace in an empty line leaves it.
-      return line.characters.length === 0 ? { kind: 'left' } : typing(cutOut(line, line.cursor - 1, line.cursor));
+      return line.characters.length === 0
+        ? { kind: 'left' }
+        : typing(cutOut(line, line.cursor - 1, line.cursor));
     case 'delete':
       return typing(cutOut(line, line.cursor, line.cursor + 1));
     case 'control':
@@ -88,7 +90,10 @@ function insert({ characters, cursor }: TypedLine, added: readonly string[]): Ty
 function cutOut({ characters, cursor }: TypedLine, from: number, to: number): TypedLine {
   const first = Math.max(0, from);
   const count = Math.max(0, Math.min(to, characters.length) - first);
-  return { characters: characters.toSpliced(first, count), cursor: cursor > first ? cursor - Math.min(count, cursor - first) : cursor };
+  return {
+    characters: characters.toSpliced(first, count),
+    cursor: cursor > first ? cursor - Math.min(count, cursor - first) : cursor,
+  };
 }
 
 function movedTo({ characters, cursor }: TypedLine, key: Key['kind']): number {
@@ -115,7 +120,9 @@ function wordBefore({ characters, cursor }: TypedLine): number {
 
 /** Line ends and tabs become spaces, other control characters are left out. */
 function charactersOf(text: string): readonly string[] {
-  const plain = text.replaceAll(/[\r\n\t]+/g, ' ').replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
+  const plain = text
+    .replaceAll(/[\r\n\t]+/g, ' ')
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
   return plain.match(/\P{M}\p{M}*/gu) ?? [];
 }
 

@@ -17,7 +17,12 @@ export type LinePurpose =
   | { readonly kind: 'filter' }
   | { readonly kind: 'command' }
   | { readonly kind: 'answer' | 'send_back'; readonly target: Target }
-  | { readonly kind: 'verdict'; readonly target: Target; readonly question: string; readonly isAllowed: boolean };
+  | {
+      readonly kind: 'verdict';
+      readonly target: Target;
+      readonly question: string;
+      readonly isAllowed: boolean;
+    };
 
 export type Mode =
   | { readonly kind: 'list' }

@@ -105,7 +105,10 @@ function pressInList(
     case 'q':
       return { state, effect: { kind: 'quit' } };
     case '?':
-      return only({ ...state, mode: { kind: 'page', title: 'Keys', lines: helpLines(), top: 0, isFollowed: false } });
+      return only({
+        ...state,
+        mode: { kind: 'page', title: 'Keys', lines: helpLines(), top: 0, isFollowed: false },
+      });
     case '/':
       return only({ ...state, mode: { kind: 'typing', purpose: { kind: 'filter' }, line: emptyLine } });
     case ':':
@@ -130,6 +133,8 @@ function movedBy(state: WatchState, key: Key, rows: number): WatchState | undefi
     case 'down':
     case 'j':
       return to(at + 1);
+    case 'tab':
+      return to(nextNeed(all, at));
     case 'page-up':
       return to(at - Math.max(1, rows - 6));
     case 'page-down':
@@ -145,11 +150,18 @@ function movedBy(state: WatchState, key: Key, rows: number): WatchState | undefi
   }
 }
 
+/** Round and round. */
+function nextNeed(rows: readonly Row[], at: number): number {
+  const needs = rows.flatMap(({ panel }, index) => (panel === 'needsYou' ? [index] : []));
+  return needs.find((index) => index > at) ?? needs[0] ?? at;
+}
+
 function act(state: WatchState, row: Row | undefined, char: string, now: number): Pressed {
   const refuse = (...lines: readonly string[]) => only({ ...state, message: { kind: 'refused', lines } });
   const isAction = /^[aAsrpcdltw]$/.test(char);
   if (!isAction) return refuse(`${char} is no key here.`, '? shows all keys');
-  if (row === undefined) return refuse('No task is selected.', ': runs a command, for example: add "Fix the login"');
+  if (row === undefined)
+    return refuse('No task is selected.', ': runs a command, for example: add "Fix the login"');
   const target: Target = { ...row, need: row.need?.kind ?? null };
   const possible = possibleActions(target).map(({ key }) => key);
   if (!possible.includes(char as ActionKey))
@@ -244,14 +256,18 @@ function entered(state: WatchState, purpose: LinePurpose, text: string): Pressed
       if (text === '') return refuse(`Nothing was answered to ${purpose.target.task}.`, 'a answers it');
       return run(state, ['restart', purpose.target.task, '--answer', text]);
     case 'send_back':
-      if (text === '') return refuse(`${purpose.target.task} was not sent back: no comment.`, 's sends it back');
+      if (text === '')
+        return refuse(`${purpose.target.task} was not sent back: no comment.`, 's sends it back');
       return run(state, ['review', purpose.target.task, '--send-back', text]);
     case 'verdict':
       return run(state, verdict(purpose, text));
   }
 }
 
-function verdict({ target, question, isAllowed }: Extract<LinePurpose, { kind: 'verdict' }>, message: string) {
+function verdict(
+  { target, question, isAllowed }: Extract<LinePurpose, { kind: 'verdict' }>,
+  message: string,
+) {
   const said = message === '' ? [] : ['--message', message];
   return ['answer', target.task, isAllowed ? 'allow' : 'deny', '--question', question, ...said];
 }

@@ -34,8 +34,14 @@ const MOST_PAUSED = 3;
 function panelPart(state: WatchState, size: ScreenSize, style: Style, now: Timestamp): readonly string[] {
   const { overview, problem, filter, selected } = state;
   const remarks = [
-    ...(problem === null ? [] : wrapped(`The board cannot be read: ${oneLine(problem)}`, size.columns, 2).slice(0, 3).map((line) => style('red', line))),
-    ...(problem === null || overview === undefined ? [] : [`  What follows is from ${age(overview.at, now)} ago; watch tries again every second.`]),
+    ...(problem === null
+      ? []
+      : wrapped(`The board cannot be read: ${oneLine(problem)}`, size.columns, 2)
+          .slice(0, 3)
+          .map((line) => style('red', line))),
+    ...(problem === null || overview === undefined
+      ? []
+      : [`  What follows is from ${age(overview.at, now)} ago; watch tries again every second.`]),
     ...(filter === '' ? [] : [`Only tasks with "${oneLine(filter)}" (Esc shows all)`]),
   ];
   if (overview === undefined) return problem === null ? ['Reading the board …'] : remarks;
@@ -66,7 +72,10 @@ const needKeys: Readonly<Record<NeedKind, string | null>> = {
 };
 
 function withKeys(overview: Overview): Overview {
-  const needsYou = overview.needsYou.map((need) => ({ ...need, command: needKeys[need.kind] ?? need.command }));
+  const needsYou = overview.needsYou.map((need) => ({
+    ...need,
+    command: needKeys[need.kind] ?? need.command,
+  }));
   return { ...overview, needsYou };
 }
 
@@ -76,7 +85,12 @@ function markedLine(text: string, { columns }: ScreenSize, style: Style): string
 }
 
 /** The overview has only their number. */
-function pausedLines({ paused, filter, selected }: WatchState, size: ScreenSize, style: Style, now: Timestamp) {
+function pausedLines(
+  { paused, filter, selected }: WatchState,
+  size: ScreenSize,
+  style: Style,
+  now: Timestamp,
+) {
   const all = paused.filter((task) => matches(task, filter));
   if (all.length === 0 || size.rows < 12) return [];
   const at = Math.max(0, all.findIndex(({ task }) => task === selected) - MOST_PAUSED + 1);
@@ -110,14 +124,36 @@ function bottomOf(state: WatchState, size: ScreenSize, style: Style): Bottom {
     case 'cancelling': {
       const { task, title } = mode.target;
       const about = text([`Cancel ${task} ${title}? Its agent is stopped; its worktree stays.`]);
-      return { lines: [rule, ...about, keyLine([['y', 'cancel it'], ['any other key', 'keep it']], size, style)], column: null };
+      return {
+        lines: [
+          rule,
+          ...about,
+          keyLine(
+            [
+              ['y', 'cancel it'],
+              ['any other key', 'keep it'],
+            ],
+            size,
+            style,
+          ),
+        ],
+        column: null,
+      };
     }
     case 'permitting': {
-      const keys = [['y', 'allow'], ['n', 'deny'], ['Y N', 'with a message'], ['Esc', 'later']] as const;
+      const keys = [
+        ['y', 'allow'],
+        ['n', 'deny'],
+        ['Y N', 'with a message'],
+        ['Esc', 'later'],
+      ] as const;
       return { lines: [rule, ...text(mode.lines), keyLine(keys, size, style)], column: null };
     }
     default:
-      return { lines: [rule, ...messageLines(state.message, text, style), keysOf(state, size, style)], column: null };
+      return {
+        lines: [rule, ...messageLines(state.message, text, style), keysOf(state, size, style)],
+        column: null,
+      };
   }
 }
 
@@ -129,7 +165,10 @@ function messageLines(
   if (message === null) return [''];
   const [first = '', ...next] = message.lines;
   const colour = ({ done: 'green', refused: 'yellow', busy: 'dim' } as const)[message.kind];
-  return [...text([first]).map((line) => style(colour, line)), ...text(next).map((line) => style('dim', line))];
+  return [
+    ...text([first]).map((line) => style(colour, line)),
+    ...text(next).map((line) => style('dim', line)),
+  ];
 }
 
 function promptOf(purpose: LinePurpose): string {
@@ -167,20 +206,35 @@ function aboutOf(state: WatchState, purpose: LinePurpose): readonly string[] {
   if (!('target' in purpose)) return [];
   const { task, title } = purpose.target;
   const need = state.overview?.needsYou.find((one) => one.task === task);
-  return [`${task} ${title}`, ...(need?.details ?? '').split('\n').filter((line) => line !== '').map((line) => `  ${line}`)];
+  return [
+    `${task} ${title}`,
+    ...(need?.details ?? '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => `  ${line}`),
+  ];
 }
 
 /** Only those that can act on the selected task. */
 function keysOf(state: WatchState, size: ScreenSize, style: Style): string {
   const row = selectedRow(state);
   const target = row && { ...row, need: row.need?.kind ?? null };
-  const own = target === undefined ? [] : possibleActions(target).map((one) => [one.key, one.label(target)] as const);
+  const own =
+    target === undefined ? [] : possibleActions(target).map((one) => [one.key, one.label(target)] as const);
   const why = target === undefined ? [] : [['Enter', 'why'] as const];
-  return keyLine([...own, ...why, ['/', 'filter'], [':', 'command'], ['?', 'help'], ['q', 'quit']], size, style);
+  return keyLine(
+    [...own, ...why, ['/', 'filter'], [':', 'command'], ['?', 'help'], ['q', 'quit']],
+    size,
+    style,
+  );
 }
 
 /** What does not fit is left out from before the last two, which lead to everything else. */
-function keyLine(keys: readonly (readonly [key: string, label: string])[], { columns }: ScreenSize, style: Style): string {
+function keyLine(
+  keys: readonly (readonly [key: string, label: string])[],
+  { columns }: ScreenSize,
+  style: Style,
+): string {
   const width = (shownKeys: typeof keys) =>
     shownKeys.reduce((sum, [key, label]) => sum + widthOfText(key) + 1 + widthOfText(label) + 2, -2);
   let fitting = keys;
@@ -195,8 +249,14 @@ function pageFrame(mode: Extract<Mode, { kind: 'page' }>, size: ScreenSize, styl
   const filling = Array.from({ length: room - shownLines.length }, () => '');
   const last = Math.min(all.length, mode.top + room);
   const where = all.length > room ? `  ${mode.top + 1}–${last} of ${all.length}` : '';
-  const keys = [['q', 'back'], ['↑ ↓ PgUp PgDn', 'scroll']] as const;
-  const head = style('bold', cut(`${mode.title}${where}${mode.isFollowed ? '  (follows)' : ''}`, size.columns));
+  const keys = [
+    ['q', 'back'],
+    ['↑ ↓ PgUp PgDn', 'scroll'],
+  ] as const;
+  const head = style(
+    'bold',
+    cut(`${mode.title}${where}${mode.isFollowed ? '  (follows)' : ''}`, size.columns),
+  );
   return { lines: [head, ...shownLines, ...filling, keyLine(keys, size, style)], cursor: null };
 }
 
@@ -217,4 +277,3 @@ function oneLine(text: string): string {
 function plain(text: string): string {
   return shown(text.replaceAll(/\u001b\[[0-9;]*m/g, '').replace(/\r$/, '')).replaceAll('\t', '    ');
 }
-

@@ -24,6 +24,8 @@ const TICK_MS = 1_000;
 const PATIENCE_MS = 300;
 /** A program that ended sooner showed a person nothing yet. */
 const READABLE_MS = 1_000;
+/** Later a message would be about something else than the screen. */
+const MESSAGE_MS = 15_000;
 const LOG_LINES = '2000';
 
 export class Watch {
@@ -34,6 +36,7 @@ export class Watch {
   readonly #timers: NodeJS.Timeout[] = [];
   #state: WatchState = firstState;
   #drawnAtMs = 0;
+  #saidAtMs = 0;
   #nextFrame: NodeJS.Timeout | undefined;
   #isOutside = false;
   #page: { readonly argv: readonly string[] } | undefined;
@@ -94,6 +97,8 @@ export class Watch {
   }
 
   #tick(): void {
+    const isOld = performance.now() - this.#saidAtMs > MESSAGE_MS && this.#state.message?.kind !== 'busy';
+    if (isOld) this.#state = { ...this.#state, message: null };
     if (this.#page !== undefined && this.#state.mode.kind === 'page') void this.#refreshPage(this.#page.argv);
     this.#draw();
   }
@@ -121,6 +126,7 @@ export class Watch {
     const { rows } = this.#terminal.size;
     const { state, effect } = press(this.#state, key, { rows, now: Date.now() });
     if (state.mode.kind !== 'page') this.#page = undefined;
+    this.#saidAtMs = performance.now();
     this.#set(state);
     if (effect !== null) void this.#carryOut(effect).catch((error: unknown) => this.#fail(error));
   }
@@ -131,6 +137,7 @@ export class Watch {
   }
 
   #say(message: Message): void {
+    this.#saidAtMs = performance.now();
     this.#set({ ...this.#state, message });
   }
 
@@ -216,7 +223,10 @@ export class Watch {
     });
     if (isPaged) return;
     const lines = pageLines(ran.stdout, this.#terminal.size.columns);
-    this.#set({ ...this.#state, mode: { kind: 'page', title: `copse diff ${task}`, lines, top: 0, isFollowed: false } });
+    this.#set({
+      ...this.#state,
+      mode: { kind: 'page', title: `copse diff ${task}`, lines, top: 0, isFollowed: false },
+    });
   }
 
   async #ask(target: Extract<Effect, { kind: 'ask' }>['target']): Promise<void> {
@@ -227,10 +237,23 @@ export class Watch {
     };
     if (question === null) {
       this.#following.wake();
-      return this.#say({ kind: 'refused', lines: [`The agent of ${target.task} asks no question any more.`] });
+      return this.#say({
+        kind: 'refused',
+        lines: [`The agent of ${target.task} asks no question any more.`],
+      });
     }
-    const lines = [`${target.task} ${target.title}: its agent asks to use ${question.tool}`, ...question.what.trimEnd().split('\n').map((line) => `  ${line}`)];
-    this.#set({ ...this.#state, mode: { kind: 'permitting', target, question: question.id, lines }, message: null });
+    const lines = [
+      `${target.task} ${target.title}: its agent asks to use ${question.tool}`,
+      ...question.what
+        .trimEnd()
+        .split('\n')
+        .map((line) => `  ${line}`),
+    ];
+    this.#set({
+      ...this.#state,
+      mode: { kind: 'permitting', target, question: question.id, lines },
+      message: null,
+    });
   }
 
   async #showPath(task: string): Promise<void> {
@@ -287,7 +310,10 @@ function messageOf({ code, stdout, stderr }: Ran): Message {
     .map((line) => line.trim())
     .filter((line) => line !== '');
   const [first = code === 0 ? 'Done.' : 'It failed and said nothing.', ...next] = lines;
-  return { kind: code === 0 ? 'done' : 'refused', lines: [first.replace(/^copse: /, ''), ...next].slice(0, 3) };
+  return {
+    kind: code === 0 ? 'done' : 'refused',
+    lines: [first.replace(/^copse: /, ''), ...next].slice(0, 3),
+  };
 }
 
 function coloured(patch: string, style: Cli['output']['style']): string {
