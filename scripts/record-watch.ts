@@ -18,7 +18,7 @@ import { drawn } from './terminal-picture.ts';
 
 const COLUMNS = 100;
 const ROWS = 30;
-const PAUSE_SECONDS = 14;
+const PAUSE_SECONDS = 17;
 const LONGEST_MS = 600_000;
 /** As long as a person takes to read what is needed. */
 const READING_MS = 8_000;
@@ -220,8 +220,11 @@ function write(frames: readonly Frame[]): void {
   if (cast.length > MOST_BYTES) throw new Error(`The recording has ${cast.length} bytes.`);
   mkdirSync(path.join(root, 'docs', 'recordings'), { recursive: true });
   writeFileSync(path.join(root, 'docs', 'recordings', 'watch.cast'), cast);
-  // The frame with the most to see.
-  const [best] = frames.toSorted((one, other) => needsOf(other) - needsOf(one) || one.atMs - other.atMs);
+  // The frame with the most to see, and a need selected.
+  const isAsked = ({ lines: seen }: Frame) => Number(seen.some((line) => /^▸ [?!]/.test(line)));
+  const [best] = frames.toSorted(
+    (one, other) => needsOf(other) - needsOf(one) || isAsked(other) - isAsked(one) || one.atMs - other.atMs,
+  );
   const svg = drawn({
     lines: best?.coloured ?? [],
     columns: COLUMNS,

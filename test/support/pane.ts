@@ -131,7 +131,7 @@ function below(pid: number): readonly number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
     const own = children === '' ? [] : children.split(' ').map(Number);
-    return own.flatMap((child) => [child, ...below(child)]);
+    return [...own, ...own.flatMap(below)];
   } catch {
     return [];
   }

@@ -15,7 +15,7 @@ function typed(keys: readonly Key[]): string {
 
 function parsed(...chunks: readonly (string | Buffer)[]): string {
   const parser = new KeyParser();
-  const keys = chunks.flatMap((chunk) => [...parser.feed(Buffer.from(chunk))]);
+  const keys = chunks.flatMap((chunk) => parser.feed(Buffer.from(chunk)));
   return typed([...keys, ...parser.flush()]);
 }
 

@@ -1,5 +1,6 @@
 /** What a key or a typed command leads to: a question first, or an effect at once. */
 
+import { unreachable } from '../../kernel/unreachable.ts';
 import { type ActionKey, type Target, splitWords } from './actions.ts';
 import { emptyLine } from './line-editor.ts';
 import type { Pressed, WatchState } from './model.ts';
@@ -35,6 +36,8 @@ export function effectOfAction(state: WatchState, key: ActionKey, target: Target
       return { state, effect: { kind: 'outside', argv: ['attach', task], isAttach: true } };
     case 'w':
       return { state, effect: { kind: 'path', target } };
+    default:
+      return unreachable(key);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 
 import type { Timestamp } from '../../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import { type ActionKey, type Target, helpLines, possibleActions } from './actions.ts';
 import { commandOf, effectOfAction } from './effects.ts';
 import type { Key } from './keys.ts';
@@ -82,6 +83,8 @@ export function press(
       return pressWhenCancelling(state, state.mode.target, key);
     case 'permitting':
       return pressWhenPermitting(state, state.mode, key);
+    default:
+      return unreachable(state.mode);
   }
 }
 
@@ -261,6 +264,8 @@ function entered(state: WatchState, purpose: LinePurpose, text: string): Pressed
       return run(state, ['review', purpose.target.task, '--send-back', text]);
     case 'verdict':
       return run(state, verdict(purpose, text));
+    default:
+      return unreachable(purpose);
   }
 }
 

@@ -4,6 +4,7 @@ import { age } from '../../explain/rules/amounts.ts';
 import type { NeedKind, Overview } from '../../explain/rules/overview.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import type { Output } from '../output.ts';
 import { panels } from '../screen/panels.ts';
 import { cut, widthOfText, wrapped } from '../screen/screen.ts';
@@ -183,6 +184,8 @@ function promptOf(purpose: LinePurpose): string {
       return 'Comment: ';
     case 'verdict':
       return purpose.isAllowed ? 'Allow, and say: ' : 'Deny, and say: ';
+    default:
+      return unreachable(purpose);
   }
 }
 
@@ -198,6 +201,8 @@ function hintOf(purpose: LinePurpose): string {
       return 'Enter sends it back to its agent with this comment. Esc leaves.';
     case 'verdict':
       return 'Enter answers, also without a message. Esc leaves.';
+    default:
+      return unreachable(purpose);
   }
 }
 
