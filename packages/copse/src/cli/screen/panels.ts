@@ -176,7 +176,8 @@ const INDENT = '    ';
 
 /** `! cp-a1b2   3m Title`, as long as it may be. */
 function head(mark: string, { task, since }: { task: TaskId; since: Timestamp }, at: Timestamp): string {
-  return `${mark} ${padded(task, ID_WIDTH)} ${age(since, at).padStart(AGE_WIDTH)}`;
+  // An id is never cut: it is there to be copied.
+  return `${mark} ${task.padEnd(ID_WIDTH)} ${age(since, at).padStart(AGE_WIDTH)}`;
 }
 
 const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yellow' | 'red']>> = {
@@ -206,10 +207,10 @@ const LEAST_REASON = 12;
 
 /** In columns: agents and phases have the width of the longest one. */
 function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Look): readonly Item[] {
-  const who = working.map(({ agent, isByHand, node }) =>
-    oneLine(`${agent}${isByHand ? ' (by hand)' : ''}${node === null ? '' : ` on ${node}`}`),
+  const who = working.map(({ agent, node }) => oneLine(`${agent}${node === null ? '' : ` on ${node}`}`));
+  const phases = working.map(({ phase, isByHand }) =>
+    isByHand ? 'by hand' : (phase ?? '').replaceAll('_', ' '),
   );
-  const phases = working.map(({ phase }) => (phase ?? '').replaceAll('_', ' '));
   const [whoWidth, phaseWidth] = [widest(who, MOST_AGENT), widest(phases, MOST_PHASE)];
   const rows = working.map((one, index) => {
     const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
