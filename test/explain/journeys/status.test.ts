@@ -110,7 +110,8 @@ test('tasks that need a person come in the order of the tasks that they unblock,
   }
   // A dependant that is over waits for nothing.
   await printed(['cancel', last], scene.at);
-  expect((await answer<Status>(['status'], scene.at)).needsYou[0]).toMatchObject({ task: asks, unblocks: 1 });
+  const { needsYou } = await answer<Status>(['status'], scene.at);
+  expect(needsYou.find(({ task }) => task === asks)?.unblocks).toBe(1);
 });
 
 test('in a worktree, the task of the worktree comes first, then the overview', async () => {

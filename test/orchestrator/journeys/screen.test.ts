@@ -70,7 +70,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       (lines) =>
         lines.some((line) => line.includes(`stuck       ${asks}`)) &&
         lines.some((line) => line.startsWith('1 needs you · 2 working · 1 pending')) &&
-        lines.filter((line) => line.includes(' plain working')).length === 2,
+        lines.filter((line) => line.includes(' plain registered ')).length === 2,
     );
     const panel = before.slice(before.findIndex((line) => line.startsWith('── ')));
     expect(panel.filter((line) => line !== '')).toEqual([
@@ -81,8 +81,8 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       '    its agent asks for a decision: Which one?',
       expect.stringContaining(`    → copse restart ${asks}`),
       'WORKING (2)',
-      expect.stringMatching(new RegExp(`^\\* ${long} +\\d+s plain working 多言語 title .*…$`)),
-      expect.stringMatching(new RegExp(`^\\* ${short} +\\d+s plain working short$`)),
+      expect.stringMatching(new RegExp(`^\\* ${long} +\\d+s plain registered 多言語 title .*…$`)),
+      expect.stringMatching(new RegExp(`^\\* ${short} +\\d+s plain registered short$`)),
     ]);
     // Never wider than the terminal, and the steady part is there once.
     expect(before.filter((line) => line.startsWith('── '))).toHaveLength(1);

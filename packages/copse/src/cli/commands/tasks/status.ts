@@ -17,7 +17,11 @@ import { explainNoBoard } from '../setup/alone.ts';
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   if (!options.json && !(await hasBoard(cli))) return explainNoBoard(cli);
   await withLook(cli, async (context) => {
-    const overview = await loadOverview(context, { isOrchestrated: await isOrchestrated(cli) });
+    const overview = await loadOverview(context, {
+      isOrchestrated: await isOrchestrated(cli),
+      // More would not fit on the screen.
+      ...(cli.output.isTerminal && !options.json && { readyLimit: cli.output.rows() }),
+    });
     const here = await whyHere(cli, context);
     if (options.json) return cli.output.json(overviewView(overview, here));
     const { output } = cli;
@@ -29,7 +33,8 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
 
 /** The task of the worktree around the folder, or of the agent's session that asks. */
 async function whyHere(cli: Cli, context: LookContext): Promise<Why | undefined> {
-  const id = (await taskOfWorktree(cli, context)) ?? (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
+  const id =
+    (await taskOfWorktree(cli, context)) ?? (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
   const why = id === undefined ? undefined : await whyTask(context, id);
   return why?.kind === 'done' ? why.value : undefined;
 }
