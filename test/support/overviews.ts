@@ -59,7 +59,7 @@ const needs: readonly NeedsYou[] = [
   },
 ];
 
-export function workingTask(index: number): WorkingTask {
+function workingTask(index: number): WorkingTask {
   return {
     task: task(`w${String(index).padStart(3, '0')}`),
     title: `Work on part ${index}`,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Key, KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
+import { type PressedKey, KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
 
 /** Each character is itself, each named key is in brackets. */
-function typed(keys: readonly Key[]): string {
+function typed(keys: readonly PressedKey[]): string {
   return keys
     .map((key) => {
       if (key.kind === 'char') return key.char;

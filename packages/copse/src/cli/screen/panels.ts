@@ -307,8 +307,9 @@ function shortened(
   );
   return sections.flatMap((section, index) => {
     const lines = itemLines(section, given[index] ?? 0, selected);
-    const top = [...(isAiry ? [{ text: '', task: null }] : []), { text: section.heading, task: null }];
-    return lines.length === 0 ? [] : [...top, ...lines];
+    if (lines.length === 0) return [];
+    const top = [{ text: section.heading, task: null }].concat(lines);
+    return isAiry ? [{ text: '', task: null }].concat(top) : top;
   });
 }
 

@@ -4,7 +4,7 @@ import type { NeedKind } from '../../explain/rules/overview.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { type TaskStatus, isAllowed } from '../../tasks/rules/task.ts';
 
-export interface Target {
+export interface ActionTarget {
   readonly task: TaskId;
   readonly title: string;
   readonly status: TaskStatus;
@@ -17,15 +17,16 @@ export type ActionKey = 'a' | 'A' | 's' | 'r' | 'p' | 'c' | 'd' | 'l' | 't' | 'w
 interface Action {
   readonly key: ActionKey;
   /** For the last line of the screen. */
-  label(target: Target): string;
+  label(target: ActionTarget): string;
   readonly help: string;
-  isPossible(target: Target): boolean;
+  isPossible(target: ActionTarget): boolean;
 }
 
 /** They ran, or run: there may be changes and output. */
-const hasBegun = ({ status }: Target): boolean => status !== 'pending' && status !== 'ready';
+const hasBegun = ({ status }: ActionTarget): boolean => status !== 'pending' && status !== 'ready';
 
-const isReviewable = ({ status }: Target): boolean => status === 'in_review' || status === 'needs_attention';
+const isReviewable = ({ status }: ActionTarget): boolean =>
+  status === 'in_review' || status === 'needs_attention';
 
 export const actions: readonly Action[] = [
   {
@@ -75,7 +76,7 @@ export const actions: readonly Action[] = [
   { key: 'w', label: () => 'worktree', help: 'show the path of its worktree', isPossible: hasBegun },
 ];
 
-export function possibleActions(target: Target): readonly Action[] {
+export function possibleActions(target: ActionTarget): readonly Action[] {
   return actions.filter((action) => action.isPossible(target));
 }
 

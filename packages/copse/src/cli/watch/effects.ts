@@ -1,11 +1,11 @@
 /** What a key or a typed command leads to: a question first, or an effect at once. */
 
 import { unreachable } from '../../kernel/unreachable.ts';
-import { type ActionKey, type Target, splitWords } from './actions.ts';
+import { type ActionKey, type ActionTarget, splitWords } from './actions.ts';
 import { emptyLine } from './line-editor.ts';
 import type { Pressed, WatchState } from './model.ts';
 
-export function effectOfAction(state: WatchState, key: ActionKey, target: Target): Pressed {
+export function effectOfAction(state: WatchState, key: ActionKey, target: ActionTarget): Pressed {
   const { task, status, need } = target;
   const run = (...argv: readonly string[]): Pressed => ({
     state,

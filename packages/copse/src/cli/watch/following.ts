@@ -12,13 +12,13 @@ import type { LookContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
 import type { PausedTask } from './rows.ts';
 
-export interface Facts {
+export interface WatchFacts {
   readonly overview: Overview;
   readonly paused: readonly PausedTask[];
 }
 
 export interface FollowingOptions {
-  onFacts(facts: Facts): void;
+  onFacts(facts: WatchFacts): void;
   onProblem(reason: string): void;
 }
 
@@ -116,7 +116,7 @@ export class Following {
   }
 }
 
-async function loadFacts(context: LookContext, isOrchestrated: boolean): Promise<Facts> {
+async function loadFacts(context: LookContext, isOrchestrated: boolean): Promise<WatchFacts> {
   const overview = await loadOverview(context, { isOrchestrated });
   const paused = overview.counts.paused === 0 ? [] : await loadPaused(context);
   return { overview, paused };

@@ -5,7 +5,7 @@
 
 import { StringDecoder } from 'node:string_decoder';
 
-export type Key =
+export type PressedKey =
   /** One character that a person typed, with its combining marks. */
   | { readonly kind: 'char'; readonly char: string }
   | { readonly kind: 'paste'; readonly text: string }
@@ -13,7 +13,7 @@ export type Key =
   | { readonly kind: 'control'; readonly letter: string }
   | { readonly kind: NamedKey };
 
-export type NamedKey =
+type NamedKey =
   | 'up'
   | 'down'
   | 'left'
@@ -66,18 +66,18 @@ export class KeyParser {
     return this.#rest !== '';
   }
 
-  feed(bytes: Uint8Array): readonly Key[] {
+  feed(bytes: Uint8Array): readonly PressedKey[] {
     this.#rest += this.#decoder.write(Buffer.from(bytes));
     return this.#parse(false);
   }
 
   /** No more bytes come for now: what waits is taken as it is. */
-  flush(): readonly Key[] {
+  flush(): readonly PressedKey[] {
     return this.#parse(true);
   }
 
-  #parse(isAll: boolean): readonly Key[] {
-    const keys: Key[] = [];
+  #parse(isAll: boolean): readonly PressedKey[] {
+    const keys: PressedKey[] = [];
     while (this.#rest !== '') {
       const isTaken = this.#paste === undefined ? this.#takeKey(keys, isAll) : this.#takePaste(keys);
       if (!isTaken) break;
@@ -85,7 +85,7 @@ export class KeyParser {
     return keys;
   }
 
-  #takeKey(keys: Key[], isAll: boolean): boolean {
+  #takeKey(keys: PressedKey[], isAll: boolean): boolean {
     const text = this.#rest;
     if (text.startsWith(PASTE_BEGIN)) {
       this.#rest = text.slice(PASTE_BEGIN.length);
@@ -100,7 +100,7 @@ export class KeyParser {
     return true;
   }
 
-  #takeSequence(keys: Key[], isAll: boolean): boolean {
+  #takeSequence(keys: PressedKey[], isAll: boolean): boolean {
     const text = this.#rest;
     const [sequence, numbersBefore = '', last = ''] =
       /^\u001b\[([\d;:<=>?]*)[ -/]*([@-~])/.exec(text) ?? /^\u001bO()([@-~])/.exec(text) ?? [];
@@ -119,7 +119,7 @@ export class KeyParser {
     return true;
   }
 
-  #takePaste(keys: Key[]): boolean {
+  #takePaste(keys: PressedKey[]): boolean {
     const end = this.#rest.indexOf(PASTE_END);
     if (end === -1) {
       // The beginning of the end may be there already.
@@ -143,7 +143,7 @@ function partOf(whole: string, text: string): number {
   return 0;
 }
 
-function keyOf(char: string): Key | undefined {
+function keyOf(char: string): PressedKey | undefined {
   if (char === '\r' || char === '\n') return { kind: 'enter' };
   if (char === '\t') return { kind: 'tab' };
   if (char === '\u007f' || char === '\b') return { kind: 'backspace' };

@@ -1,7 +1,7 @@
 /** A line of text that a person types: what is there, and what each key makes of it. */
 
 import { widthOfText } from '../screen/screen.ts';
-import type { Key } from './keys.ts';
+import type { PressedKey } from './keys.ts';
 
 export interface TypedLine {
   /** One entry per character as a person sees it. */
@@ -26,7 +26,7 @@ export function textOf({ characters }: TypedLine): string {
   return characters.join('');
 }
 
-export function editLine(line: TypedLine, key: Key): Edited {
+export function editLine(line: TypedLine, key: PressedKey): Edited {
   switch (key.kind) {
     case 'enter':
       return { kind: 'entered', text: textOf(line).trim() };
@@ -96,7 +96,7 @@ function cutOut({ characters, cursor }: TypedLine, from: number, to: number): Ty
   };
 }
 
-function movedTo({ characters, cursor }: TypedLine, key: Key['kind']): number {
+function movedTo({ characters, cursor }: TypedLine, key: PressedKey['kind']): number {
   switch (key) {
     case 'left':
       return Math.max(0, cursor - 1);

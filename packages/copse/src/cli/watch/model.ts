@@ -2,7 +2,7 @@
 
 import type { Overview } from '../../explain/rules/overview.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import type { Target } from './actions.ts';
+import type { ActionTarget } from './actions.ts';
 import type { TypedLine } from './line-editor.ts';
 import type { PausedTask } from './rows.ts';
 
@@ -16,10 +16,10 @@ export interface Message {
 export type LinePurpose =
   | { readonly kind: 'filter' }
   | { readonly kind: 'command' }
-  | { readonly kind: 'answer' | 'send_back'; readonly target: Target }
+  | { readonly kind: 'answer' | 'send_back'; readonly target: ActionTarget }
   | {
       readonly kind: 'verdict';
-      readonly target: Target;
+      readonly target: ActionTarget;
       readonly question: string;
       readonly isAllowed: boolean;
     };
@@ -35,10 +35,10 @@ export type Mode =
       readonly isFollowed: boolean;
     }
   | { readonly kind: 'typing'; readonly purpose: LinePurpose; readonly line: TypedLine }
-  | { readonly kind: 'cancelling'; readonly target: Target }
+  | { readonly kind: 'cancelling'; readonly target: ActionTarget }
   | {
       readonly kind: 'permitting';
-      readonly target: Target;
+      readonly target: ActionTarget;
       readonly question: string;
       readonly lines: readonly string[];
     };
@@ -66,9 +66,9 @@ export type Effect =
   | { readonly kind: 'page'; readonly argv: readonly string[]; readonly isFollowed: boolean }
   /** Runs a command that needs the terminal. */
   | { readonly kind: 'outside'; readonly argv: readonly string[]; readonly isAttach: boolean }
-  | { readonly kind: 'diff'; readonly target: Target }
-  | { readonly kind: 'ask'; readonly target: Target }
-  | { readonly kind: 'path'; readonly target: Target };
+  | { readonly kind: 'diff'; readonly target: ActionTarget }
+  | { readonly kind: 'ask'; readonly target: ActionTarget }
+  | { readonly kind: 'path'; readonly target: ActionTarget };
 
 export interface Pressed {
   readonly state: WatchState;

@@ -11,9 +11,9 @@ export interface PausedTask {
   readonly since: Timestamp;
 }
 
-export type Panel = 'needsYou' | 'working' | 'landing' | 'ready' | 'paused';
+type Panel = 'needsYou' | 'working' | 'landing' | 'ready' | 'paused';
 
-export interface Row {
+export interface WatchRow {
   readonly panel: Panel;
   readonly task: TaskId;
   readonly title: string;
@@ -22,9 +22,13 @@ export interface Row {
 }
 
 /** A task that needs a person and works is one row, the first. */
-export function rowsOf(overview: Overview, paused: readonly PausedTask[], filter: string): readonly Row[] {
+export function rowsOf(
+  overview: Overview,
+  paused: readonly PausedTask[],
+  filter: string,
+): readonly WatchRow[] {
   const { needsYou, working, landing, ready } = filtered(overview, filter);
-  const rows: readonly Row[] = [
+  const rows: readonly WatchRow[] = [
     ...needsYou.map((need) => rowOf('needsYou', need, need)),
     ...working.map((task) => rowOf('working', task)),
     ...landing.map((task) => rowOf('landing', task)),
@@ -35,7 +39,7 @@ export function rowsOf(overview: Overview, paused: readonly PausedTask[], filter
   return rows.filter(({ task }) => !seen.has(task) && seen.add(task));
 }
 
-function rowOf(panel: Panel, { task, title, status }: PausedTask, need: NeedsYou | null = null): Row {
+function rowOf(panel: Panel, { task, title, status }: PausedTask, need: NeedsYou | null = null): WatchRow {
   return { panel, task, title, status, need };
 }
 

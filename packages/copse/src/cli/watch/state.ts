@@ -8,12 +8,12 @@
 
 import type { Timestamp } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import { type ActionKey, type Target, helpLines, possibleActions } from './actions.ts';
+import { type ActionKey, type ActionTarget, helpLines, possibleActions } from './actions.ts';
 import { commandOf, effectOfAction } from './effects.ts';
-import type { Key } from './keys.ts';
+import type { PressedKey } from './keys.ts';
 import { editLine, emptyLine, textOf } from './line-editor.ts';
 import type { Mode, Pressed, LinePurpose, WatchState } from './model.ts';
-import { type Row, rowsOf } from './rows.ts';
+import { type WatchRow, rowsOf } from './rows.ts';
 
 export const firstState: WatchState = {
   overview: undefined,
@@ -29,11 +29,11 @@ export const firstState: WatchState = {
 /** How long keys that act are refused after the selection moved without a key. */
 const MOVED_MS = 700;
 
-export function visibleRows({ overview, paused, filter }: WatchState): readonly Row[] {
+function visibleRows({ overview, paused, filter }: WatchState): readonly WatchRow[] {
   return overview === undefined ? [] : rowsOf(overview, paused, filter);
 }
 
-export function selectedRow(state: WatchState): Row | undefined {
+export function selectedRow(state: WatchState): WatchRow | undefined {
   return visibleRows(state).find(({ task }) => task === state.selected);
 }
 
@@ -48,7 +48,7 @@ export function updated(
 }
 
 /** Keeps the selection on its task; if that is gone, on the task that took its place. */
-function settled(state: WatchState, before: readonly Row[], now: number): WatchState {
+function settled(state: WatchState, before: readonly WatchRow[], now: number): WatchState {
   const rows = visibleRows(state);
   if (rows.some(({ task }) => task === state.selected)) return state;
   const at = before.findIndex(({ task }) => task === state.selected);
@@ -66,7 +66,7 @@ export function toNextNeed(state: WatchState): WatchState {
 
 export function press(
   state: WatchState,
-  key: Key,
+  key: PressedKey,
   { rows, now }: { readonly rows: number; readonly now: number },
 ): Pressed {
   if (key.kind === 'control' && key.letter === 'z') return { state, effect: { kind: 'suspend' } };
@@ -94,7 +94,7 @@ function only(state: WatchState): Pressed {
 
 function pressInList(
   state: WatchState,
-  key: Key,
+  key: PressedKey,
   { rows, now }: { readonly rows: number; readonly now: number },
 ): Pressed {
   const moved = movedBy(state, key, rows);
@@ -121,7 +121,7 @@ function pressInList(
   }
 }
 
-function movedBy(state: WatchState, key: Key, rows: number): WatchState | undefined {
+function movedBy(state: WatchState, key: PressedKey, rows: number): WatchState | undefined {
   const all = visibleRows(state);
   const at = all.findIndex(({ task }) => task === state.selected);
   const to = (index: number): WatchState => ({
@@ -154,18 +154,18 @@ function movedBy(state: WatchState, key: Key, rows: number): WatchState | undefi
 }
 
 /** Round and round. */
-function nextNeed(rows: readonly Row[], at: number): number {
+function nextNeed(rows: readonly WatchRow[], at: number): number {
   const needs = rows.flatMap(({ panel }, index) => (panel === 'needsYou' ? [index] : []));
   return needs.find((index) => index > at) ?? needs[0] ?? at;
 }
 
-function act(state: WatchState, row: Row | undefined, char: string, now: number): Pressed {
+function act(state: WatchState, row: WatchRow | undefined, char: string, now: number): Pressed {
   const refuse = (...lines: readonly string[]) => only({ ...state, message: { kind: 'refused', lines } });
   const isAction = /^[aAsrpcdltw]$/.test(char);
   if (!isAction) return refuse(`${char} is no key here.`, '? shows all keys');
   if (row === undefined)
     return refuse('No task is selected.', ': runs a command, for example: add "Fix the login"');
-  const target: Target = { ...row, need: row.need?.kind ?? null };
+  const target: ActionTarget = { ...row, need: row.need?.kind ?? null };
   const possible = possibleActions(target).map(({ key }) => key);
   if (!possible.includes(char as ActionKey))
     return refuse(
@@ -180,7 +180,7 @@ function act(state: WatchState, row: Row | undefined, char: string, now: number)
 function pressInPage(
   state: WatchState,
   page: Extract<Mode, { kind: 'page' }>,
-  key: Key,
+  key: PressedKey,
   rows: number,
 ): WatchState {
   const name = key.kind === 'char' ? key.char : key.kind;
@@ -233,7 +233,7 @@ export function pageUpdated(state: WatchState, lines: readonly string[], rows: n
 function pressInLine(
   state: WatchState,
   { purpose, line }: Extract<Mode, { kind: 'typing' }>,
-  key: Key,
+  key: PressedKey,
   now: number,
 ): Pressed {
   const list: WatchState = { ...state, mode: { kind: 'list' } };
@@ -281,7 +281,7 @@ function run(state: WatchState, argv: readonly string[]): Pressed {
   return { state, effect: { kind: 'run', argv, isAnswer: true } };
 }
 
-function pressWhenCancelling(state: WatchState, { task }: Target, key: Key): Pressed {
+function pressWhenCancelling(state: WatchState, { task }: ActionTarget, key: PressedKey): Pressed {
   const list: WatchState = { ...state, mode: { kind: 'list' } };
   if (key.kind === 'char' && key.char === 'y') return run(list, ['cancel', task]);
   const lines = [`${task} was not cancelled.`];
@@ -291,7 +291,7 @@ function pressWhenCancelling(state: WatchState, { task }: Target, key: Key): Pre
 function pressWhenPermitting(
   state: WatchState,
   { target, question }: Extract<Mode, { kind: 'permitting' }>,
-  key: Key,
+  key: PressedKey,
 ): Pressed {
   const list: WatchState = { ...state, mode: { kind: 'list' } };
   const char = key.kind === 'char' ? key.char : '';

@@ -7,7 +7,7 @@ import type { ReadStream } from 'node:tty';
 
 import { restoreTerminal } from '../../compose/on-demand.ts';
 import type { Cli } from '../invocation.ts';
-import { type Key, KeyParser } from './keys.ts';
+import { type PressedKey, KeyParser } from './keys.ts';
 import type { ScreenSize } from './renderer.ts';
 import { ENTER_SCREEN, LEAVE_SCREEN } from './sequences.ts';
 
@@ -17,7 +17,7 @@ const ESCAPE_MS = 60;
 export interface TerminalOptions {
   /** The settings to put back after another program had the terminal. */
   readonly saved: string | null;
-  onKey(key: Key): void;
+  onKey(key: PressedKey): void;
   onResize(): void;
   /** The terminal is gone. */
   onGone(): void;
@@ -106,7 +106,7 @@ export class Terminal {
       this.#waiting = setTimeout(() => this.#tell(this.#parser.flush()), ESCAPE_MS);
   }
 
-  #tell(keys: readonly Key[]): void {
+  #tell(keys: readonly PressedKey[]): void {
     for (const key of keys) this.#options.onKey(key);
   }
 }

@@ -9,8 +9,8 @@ import { runCopseOnTerminal, showInPager } from '../../compose/on-demand.ts';
 import { timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
-import { type Facts, Following } from './following.ts';
-import type { Key } from './keys.ts';
+import { type WatchFacts, Following } from './following.ts';
+import type { PressedKey } from './keys.ts';
 import type { Effect, Message, WatchState } from './model.ts';
 import { Renderer } from './renderer.ts';
 import { firstState, pageUpdated, press, toNextNeed, updated } from './state.ts';
@@ -83,7 +83,7 @@ export class Watch {
     }
   }
 
-  #update(facts: Facts): void {
+  #update(facts: WatchFacts): void {
     this.#set(updated(this.#state, facts, this.#now()));
   }
 
@@ -121,7 +121,7 @@ export class Watch {
     this.#terminal.write(bytes);
   }
 
-  #press(key: Key): void {
+  #press(key: PressedKey): void {
     if (this.#isOutside) return;
     const { rows } = this.#terminal.size;
     const { state, effect } = press(this.#state, key, { rows, now: Date.now() });

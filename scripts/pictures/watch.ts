@@ -2,7 +2,7 @@
 // two questions, a conflict, a crash and a review. Writes docs/recordings/watch.cast, in the format of asciinema, and a
 // picture for the README.
 //
-//   npm exec -c "node scripts/record-watch.ts"
+//   npm exec -c "node scripts/pictures/watch.ts"
 //
 // Needs tmux, of which a server of its own is started and ended. Fails when a frame does not say what needs a person.
 
@@ -13,8 +13,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { answers, sceneFiles, titles } from './record-scene.ts';
-import { drawn } from './terminal-picture.ts';
+import { answers, sceneFiles, titles } from './watch-scene.ts';
+import { drawn } from './terminal.ts';
 
 const COLUMNS = 100;
 const ROWS = 30;
@@ -24,7 +24,7 @@ const LONGEST_MS = 600_000;
 const READING_MS = 8_000;
 const MOST_BYTES = 300_000;
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(path.join(tmpdir(), 'copse-record-'));
 const repository = path.join(folder, 'thermo');
 const programs = path.join(folder, 'bin');

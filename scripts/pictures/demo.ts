@@ -1,6 +1,6 @@
 // Makes docs/demo.svg: runs `copse demo` in a terminal of 80 columns and draws what is on its screen at the end, as text.
 //
-//   node_modules/.bin/node scripts/picture-demo.ts
+//   node_modules/.bin/node scripts/pictures/demo.ts
 //
 // Needs tmux, of which a server of its own is started and ended.
 
@@ -11,13 +11,13 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { drawn } from './terminal-picture.ts';
+import { drawn } from './terminal.ts';
 
 const COLUMNS = 80;
 const ROWS = 45;
 const LONGEST_MS = 120_000;
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const server = `copse-picture-${process.pid}`;
 
 const lines = await finalScreen();
