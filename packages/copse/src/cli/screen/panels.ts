@@ -307,9 +307,9 @@ function shortened(
   );
   return sections.flatMap((section, index) => {
     const lines = itemLines(section, given[index] ?? 0, selected);
-    if (lines.length === 0) return [];
-    const top = [{ text: section.heading, task: null }].concat(lines);
-    return isAiry ? [{ text: '', task: null }].concat(top) : top;
+    const title: PanelLine = { text: section.heading, task: null };
+    const top: PanelLine[] = isAiry ? [{ text: '', task: null }, title] : [title];
+    return lines.length === 0 ? [] : top.concat(lines);
   });
 }
 
