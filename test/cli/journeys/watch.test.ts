@@ -89,6 +89,7 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
     expect(await scene.statuses()).toEqual({ asks: 'in_review', 'is done': 'landing' });
   });
 
+  // promise: terminal-restored
   test('the terminal is as it was after SIGKILL, SIGTERM, an unexpected error and Ctrl+C', async () => {
     const folder = newRepository(area);
     await newTasks(['one'], { cwd: folder });

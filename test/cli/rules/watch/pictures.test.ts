@@ -6,7 +6,7 @@ import { KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
 import type { WatchState } from '../../../../packages/copse/src/cli/watch/model.ts';
 import { Renderer } from '../../../../packages/copse/src/cli/watch/renderer.ts';
 import { firstState, press, updated } from '../../../../packages/copse/src/cli/watch/state.ts';
-import { frameOf } from '../../../../packages/copse/src/cli/watch/view.ts';
+import { frameOf, pageLines } from '../../../../packages/copse/src/cli/watch/view.ts';
 import { timestamp } from '../../../../packages/copse/src/kernel/ids.ts';
 import { now, overviewOf, pausedTasks } from '../../../support/overviews.ts';
 import { memoryScreen } from '../../../support/screen.ts';
@@ -92,4 +92,38 @@ test('after a second only ages are written, and nothing for a frame that is the 
   const whole = draw(now);
   expect(draw(now)).toBe('');
   expect(draw(now + 60_000).length).toBeLessThan(whole.length);
+});
+
+// promise: terminal-safe
+test('text of agents cannot send control sequences, wherever it is shown', () => {
+  const attack = '\u001b[2J\u001b]0;owned\u0007\u009b31m\rover\u0008\u007f\u202edcba\n\tnext';
+  const overview = JSON.parse(JSON.stringify(overviewOf(3))) as ReturnType<typeof overviewOf>;
+  const hostile = {
+    ...overview,
+    needsYou: overview.needsYou.map((need) => ({ ...need, title: attack, reason: attack, details: attack })),
+    working: overview.working.map((one) => ({ ...one, title: attack, lastLine: attack })),
+    landing: overview.landing.map((one) => ({ ...one, title: attack, why: attack })),
+    ready: overview.ready.map((one) => ({ ...one, title: attack, why: attack })),
+  };
+  const state = updated(
+    firstState,
+    { overview: hostile, paused: [{ ...pausedTasks[0], title: attack }] },
+    now,
+  );
+  const size = { columns: 200, rows: 60 };
+  const states: readonly WatchState[] = [
+    state,
+    typed(state, 'a'),
+    typed(state, 'c'),
+    { ...state, problem: attack },
+    { ...state, filter: 'next' },
+    { ...state, message: { kind: 'done', lines: [attack, attack] } },
+    { ...state, mode: { kind: 'page', title: 'x', lines: pageLines(attack, 80), top: 0, isFollowed: false } },
+  ];
+  for (const one of states) {
+    const { lines } = frameOf(one, size, plain, now);
+    expect(
+      lines.filter((line) => /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(line)),
+    ).toEqual([]);
+  }
 });

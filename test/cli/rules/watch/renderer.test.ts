@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import { describe, expect, test } from 'vitest';
 
 import { type Frame, Renderer } from '../../../../packages/copse/src/cli/watch/renderer.ts';
@@ -114,4 +116,12 @@ test('leaving the screen shows what was there before, with the cursor', async ()
     visible: true,
     seen: ['$ copse watch'],
   });
+});
+
+test('the guard leaves the screen with the same sequence', () => {
+  const script = readFileSync(
+    new URL('../../../../packages/copse/src/cli/watch/guard.sh', import.meta.url),
+    'utf8',
+  );
+  expect(script).toContain(`printf '${LEAVE_SCREEN.replaceAll('\u001b', '\\033')}'`);
 });
