@@ -163,14 +163,14 @@ export class Watch {
   }
 
   /** The same code as the command in a shell. */
-  async #inside(argv: readonly string[]): Promise<Ran> {
+  async #inside(argv: readonly string[], { isQuiet = false } = {}): Promise<Ran> {
+    if (!isQuiet) this.#say({ kind: 'busy', lines: [`copse ${argv.join(' ')} …`] });
     const [stdout, stderr] = [new Caught(), new Caught()];
     const code = await this.#cli.runInside(argv, { stdin: () => Readable.from([]), stdout, stderr });
     return { code, stdout: stdout.text, stderr: stderr.text };
   }
 
   async #run(argv: readonly string[], isAnswer: boolean): Promise<void> {
-    this.#say({ kind: 'busy', lines: [`copse ${argv.join(' ')} …`] });
     const ran = await this.#inside(argv);
     this.#following.wake();
     if (ran.code === 0 && isAnswer) this.#state = toNextNeed(this.#state);
@@ -178,7 +178,6 @@ export class Watch {
   }
 
   async #openPage(argv: readonly string[], isFollowed: boolean): Promise<void> {
-    this.#say({ kind: 'busy', lines: [`copse ${argv.join(' ')} …`] });
     const full = isFollowed ? [...argv, '--lines', LOG_LINES] : argv;
     const ran = await this.#inside(full);
     this.#following.wake();
@@ -193,7 +192,7 @@ export class Watch {
   }
 
   async #refreshPage(argv: readonly string[]): Promise<void> {
-    const { code, stdout } = await this.#inside(argv);
+    const { code, stdout } = await this.#inside(argv, { isQuiet: true });
     if (code !== 0 || this.#page?.argv !== argv) return;
     const { columns, rows } = this.#terminal.size;
     this.#set(pageUpdated(this.#state, pageLines(stdout, columns), rows));
@@ -215,6 +214,7 @@ export class Watch {
     if (ran.code !== 0) return this.#say(messageOf(ran));
     if (ran.stdout.trim() === '')
       return this.#say({ kind: 'done', lines: [`The branch of ${task} has no committed changes.`] });
+    this.#set({ ...this.#state, message: null });
     const isPaged = await this.#outside(async () => {
       const beganMs = performance.now();
       const wasShown = await showInPager(coloured(ran.stdout, this.#cli.output.style), this.#cli);
@@ -260,13 +260,13 @@ export class Watch {
     const ran = await this.#inside(['worktrees', '--json']);
     if (ran.code !== 0) return this.#say(messageOf(ran));
     const { worktrees } = JSON.parse(ran.stdout) as {
-      readonly worktrees: readonly { readonly task: string | null; readonly path: string }[];
+      readonly worktrees: readonly { readonly task: string; readonly worktree: string }[];
     };
     const found = worktrees.find((one) => one.task === task);
     this.#say(
       found === undefined
         ? { kind: 'refused', lines: [`${task} has no worktree on this machine.`, `→ copse work ${task}`] }
-        : { kind: 'done', lines: [found.path] },
+        : { kind: 'done', lines: [found.worktree] },
     );
   }
 
