@@ -1,12 +1,16 @@
 /** `copse watch` on a real terminal: its keys answer, and it leaves the terminal as it was, however it ends. */
 
 import { renameSync } from 'node:fs';
+import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
 import { cliFile, copse, newArea, newRepository, newTasks } from '../../support/cli.ts';
+import { recorderOf } from '../../support/agents/asking.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { type Pane, Panes, hasTmux } from '../../support/pane.ts';
+import { startSession } from '../../support/records/sessions.ts';
+import { newProject, openForTest } from '../../support/workspaces/workspaces.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -89,6 +93,33 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
     expect(pane.modes()).toEqual({ isAlternate: false, isCursorVisible: true });
     expect(pane.picture().join('\n')).not.toContain('NEEDS YOU');
     expect(await scene.statuses()).toEqual({ asks: 'in_review', 'is done': 'landing' });
+  });
+
+  test('a permission is denied with a message, after the whole question was shown', async () => {
+    const project = await openForTest(newProject(path.join(area, 'permission')));
+    const agent = await startSession(project, await project.addTask('Tidy up'));
+    const recorder = await recorderOf(project, agent);
+    const heard = recorder.mayUse(
+      { tool: 'Bash', what: 'rm -rf "build"\nand more' },
+      new AbortController().signal,
+    );
+    const pane = start(project.folder, [80, 24]);
+    await pane.untilText('NEEDS YOU (1)');
+    pane.press('a');
+    const asked = await pane.until((lines) => lines.at(-1)!.startsWith('y allow'));
+    expect(asked.slice(-4, -1)).toEqual([
+      `${agent.task} Tidy up: its agent asks to use Bash`,
+      '  rm -rf "build"',
+      '  and more',
+    ]);
+    pane.press('N');
+    await pane.untilText('Deny, and say:');
+    pane.type('keep it');
+    pane.press('Enter');
+    expect(await heard).toMatchObject({ isAllowed: false, message: 'keep it' });
+    await pane.untilText('Nothing needs you.');
+    pane.press('q');
+    await pane.untilText('ended with 0');
   });
 
   // promise: terminal-restored
