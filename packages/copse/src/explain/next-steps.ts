@@ -24,7 +24,7 @@ export async function nextSteps(context: LookContext, task: Task): Promise<reado
     case 'paused':
       return [byAgent('resume'), cancel];
     case 'stuck':
-      return [byAgent('restart'), cancel];
+      return [hasAgent(context, task) ? `copse restart ${id} --answer "…"` : byHand, cancel];
     case 'failed':
       return [`copse restart ${id}`, cancel];
     case 'in_review':
@@ -40,8 +40,10 @@ export async function nextSteps(context: LookContext, task: Task): Promise<reado
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
       return [...again, ...undo, `copse delete ${id}`];
     }
-    case 'cancelled':
-      return [await deletion(context, task)];
+    case 'cancelled': {
+      const cleanup = (await hasWorktree(context, task)) ? [`copse cleanup ${id}`] : [];
+      return [...cleanup, await deletion(context, task)];
+    }
     default:
       return unreachable(state);
   }

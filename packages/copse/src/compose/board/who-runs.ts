@@ -34,7 +34,8 @@ interface RunningHere {
   readonly runners: number;
 }
 
-export async function whoRuns(home: string): Promise<RunningHere> {
+/** The process ids of this clone's orchestrators on this machine. */
+export async function orchestratorsHere(home: string): Promise<readonly number[]> {
   const folder = path.join(home, '.copse', 'locks');
   const orchestrators: number[] = [];
   for (const name of namesIn(folder)) {
@@ -45,6 +46,11 @@ export async function whoRuns(home: string): Promise<RunningHere> {
     const isFree = await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
     if (isFree === undefined) orchestrators.push(Number(pid));
   }
+  return orchestrators;
+}
+
+export async function whoRuns(home: string): Promise<RunningHere> {
+  const orchestrators = await orchestratorsHere(home);
   let runners = 0;
   for (const attempt of knownAttempts(home)) {
     const runner = readRunner(home, attempt);

@@ -21,7 +21,11 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandling): void {
   if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
-  else if (said === 'by_hand') output.line(`${task} is stuck. After the decision: copse restart ${task}`);
+  else if (said === 'by_hand') {
+    output.line(`${task} is stuck: it waits for a person's decision.`);
+    output.line(output.style('dim', `  → copse restart ${task} --answer "…"`));
+    output.line(output.style('dim', `  → copse work ${task} --resume (to go on by hand)`));
+  }
   else {
     output.line(`Reported ${task} as stuck.`);
     output.line(

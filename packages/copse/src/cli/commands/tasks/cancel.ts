@@ -11,6 +11,6 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRunOf(cli, words, async (context, id) => {
-    printStopped(cli, orFail(await cancelTask(context, id, options.reason ?? null)), options);
+    await printStopped(cli, context, orFail(await cancelTask(context, id, options.reason ?? null)), options);
   });
 }

@@ -6,6 +6,6 @@ import { withRunOf } from '../../with-run.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withRunOf(cli, words, async (context, id) => {
-    printStopped(cli, orFail(await pauseTask(context, id)), options);
+    await printStopped(cli, context, orFail(await pauseTask(context, id)), options);
   });
 }

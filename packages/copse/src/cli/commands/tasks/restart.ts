@@ -14,6 +14,6 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, { command: options.command }, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
-    printStarted(cli, orFail(await restartTask(context, id, options.answer ?? null)), options);
+    await printStarted(cli, context, orFail(await restartTask(context, id, options.answer ?? null)), options);
   });
 }
