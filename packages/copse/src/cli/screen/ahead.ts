@@ -25,8 +25,8 @@ async function loadAhead(cli: Cli, policy: Policy, task: Pick<TaskSummary, 'id' 
 
 /** Whether an orchestrator of this clone runs on this machine. */
 export async function isOrchestrated(cli: Cli): Promise<boolean> {
-  const { orchestratorsHere } = await import('../../compose/board/who-runs.ts');
-  return (await orchestratorsHere(requireRepository(cli).home)).length > 0;
+  const { isOrchestratedAt } = await import('../../compose/board/who-runs.ts');
+  return isOrchestratedAt(requireRepository(cli).home);
 }
 
 function printSteps(output: Output, { text, commands }: Ahead): void {
