@@ -3,7 +3,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
-import { withReporting } from './report-here.ts';
+import { tellPeople, withReporting } from './report-here.ts';
 
 interface Options {
   readonly reason?: string;
@@ -14,8 +14,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   const reason = await reasonFrom(cli, options);
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
+    const after = await context.board.lastEvent();
     const said = orFail(await reportStuck(context, about, reason));
     tell(cli, options, task, said);
+    if (said === 'by_hand') await tellPeople(cli, context, after);
   });
 }
 
