@@ -71,7 +71,7 @@ export async function loadOverview(
       agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
     ),
     landing: queues.flatMap(landingOf),
-    ready: counts.ready > 0 ? await loadReady(context, running, { isOrchestrated, readyLimit }) : [],
+    ready: counts.ready > 0 && readyLimit > 0 ? await loadReady(context, running, { isOrchestrated, readyLimit }) : [],
     isOrchestrated,
   };
 }

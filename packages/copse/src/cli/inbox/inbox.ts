@@ -20,7 +20,7 @@ import type { Cli } from '../invocation.ts';
 import { isOrchestrated } from '../screen/ahead.ts';
 import { type Answered, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
 import { type AnswerKind, answerFor, answerWords, keyLine } from './keys.ts';
-import { lookAt, needLines } from './look.ts';
+import { lookAt, needLines, withAsker } from './look.ts';
 import { QUIT, readKey, readLine } from './read-key.ts';
 
 /** How long an answer is held. */
@@ -119,7 +119,8 @@ export class Inbox {
     const open = this.#order.filter((one) => !this.#closed.has(one)).length;
     const { output } = this.#cli;
     output.line();
-    for (const line of needLines(output, need, { review, open, now: this.#context.clock.now() }))
+    const asked = await withAsker(board, need);
+    for (const line of needLines(output, asked, { review, open, now: this.#context.clock.now() }))
       output.line(line);
     return { shown: { need, question: question?.id, head: review?.change?.head ?? null }, review };
   }

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
+import type { BoardReader } from '../../board/port.ts';
 import { showInPager } from '../../compose/on-demand.ts';
 import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
@@ -37,6 +38,14 @@ export function headline(need: NeedsYou, now: Timestamp): string {
     ...(unblocks === 0 ? [] : [`unblocks ${counted(unblocks, 'task')}`]),
   ];
   return `${task} ${kindWords[kind]} (${facts.join(', ')}): ${shown(title)}`;
+}
+
+/** With the agent that worked on it last: it asks, or it finished what is reviewed. */
+export async function withAsker(board: BoardReader, need: NeedsYou): Promise<NeedsYou> {
+  if (need.agent !== null) return need;
+  const session = (await board.get('task', need.task))?.session;
+  const agent = session ? ((await board.get('session', session))?.agent ?? null) : null;
+  return { ...need, agent };
 }
 
 interface Around {

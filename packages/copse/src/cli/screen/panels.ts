@@ -16,7 +16,7 @@ import type {
 } from '../../explain/rules/overview.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { isFinished, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
+import { type TaskStatus, isFinished, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Output } from '../output.ts';
 import { cut, widthOfText } from './screen.ts';
 
@@ -49,14 +49,21 @@ export function panels(overview: Overview, size: PanelSize, style: StyleText): r
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
 }
 
-const countWords = { in_progress: 'working', done: 'done', cancelled: 'cancelled' } as const;
+/** Those that need a person are counted together. */
+const countWords = [
+  ['in_progress', 'working'],
+  ['landing', 'landing'],
+  ['ready', 'ready'],
+  ['pending', 'pending'],
+  ['paused', 'paused'],
+  ['done', 'done'],
+  ['cancelled', 'cancelled'],
+] as const satisfies readonly (readonly [TaskStatus, string])[];
 
 function countsLine({ counts, needsYou }: Overview): string {
-  const words: Readonly<Record<string, string>> = countWords;
-  const others = taskStatuses
-    .filter((status) => counts[status] > 0 && !statusesForPeople.includes(status))
-    .toSorted((one, other) => Number(isFinished(one)) - Number(isFinished(other)))
-    .map((status) => `${counts[status]} ${words[status] ?? status}`);
+  const others = countWords
+    .filter(([status]) => counts[status] > 0)
+    .map(([status, word]) => `${counts[status]} ${word}`);
   const needs = needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
   return [...needs, ...others].join(' · ') || 'No tasks';
 }
@@ -76,17 +83,20 @@ interface Detail {
   readonly needLines: 2 | 3;
   /** Two: the last output line is below its task. */
   readonly workLines: 1 | 2;
+  /** Two: why a task waits is below it. */
+  readonly waitLines: 1 | 2;
   readonly isAiry: boolean;
 }
 
-const TERSE: Detail = { needLines: 2, workLines: 1, isAiry: false };
+const TERSE: Detail = { needLines: 2, workLines: 1, waitLines: 1, isAiry: false };
 
 /** The first one that fits is taken. */
 const details: readonly Detail[] = [
-  { needLines: 3, workLines: 2, isAiry: true },
-  { needLines: 3, workLines: 1, isAiry: true },
-  { needLines: 3, workLines: 1, isAiry: false },
-  { needLines: 2, workLines: 1, isAiry: true },
+  { needLines: 3, workLines: 2, waitLines: 2, isAiry: true },
+  { needLines: 3, workLines: 2, waitLines: 1, isAiry: true },
+  { needLines: 3, workLines: 1, waitLines: 1, isAiry: true },
+  { needLines: 3, workLines: 1, waitLines: 1, isAiry: false },
+  { needLines: 2, workLines: 1, waitLines: 1, isAiry: true },
 ];
 
 /** With all that need a person or work, and some of the others. */
@@ -94,8 +104,8 @@ function lengthOf({ needsYou, working, landing, ready, counts }: Overview, detai
   const sizes = [
     needsYou.length * detail.needLines,
     working.length * detail.workLines,
-    Math.min(landing.length, OTHERS),
-    Math.min(counts.ready, ready.length > 0 ? OTHERS : 0),
+    Math.min(landing.length, OTHERS) * detail.waitLines,
+    Math.min(counts.ready, ready.length > 0 ? OTHERS : 0) * detail.waitLines,
   ].filter((size) => size > 0);
   const heading = detail.isAiry ? 2 : 1;
   return sizes.reduce((sum, size) => sum + size + heading, 0);
@@ -144,14 +154,14 @@ function sectionsOf(overview: Overview, look: Look): readonly Section[] {
     },
     {
       heading: heading('LANDING', landing.length),
-      items: landing.map((one) => landingItem(one, at, look)),
+      items: landingItems(landing, at, look),
       unseen: 0,
       all: 'copse queue',
       weight: 1,
     },
     {
       heading: heading('READY', counts.ready),
-      items: ready.map((one) => readyItem(one, at, look)),
+      items: readyItems(ready, at, look),
       unseen: Math.max(0, counts.ready - ready.length),
       all: 'copse list --status ready',
       weight: 1,
@@ -166,7 +176,8 @@ const INDENT = '    ';
 
 /** `! cp-a1b2   3m Title`, as long as it may be. */
 function head(mark: string, { task, since }: { task: TaskId; since: Timestamp }, at: Timestamp): string {
-  return `${mark} ${padded(task, ID_WIDTH)} ${age(since, at).padStart(AGE_WIDTH)}`;
+  // An id is never cut: it is there to be copied.
+  return `${mark} ${task.padEnd(ID_WIDTH)} ${age(since, at).padStart(AGE_WIDTH)}`;
 }
 
 const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yellow' | 'red']>> = {
@@ -196,52 +207,68 @@ const LEAST_REASON = 12;
 
 /** In columns: agents and phases have the width of the longest one. */
 function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Look): readonly Item[] {
-  const { columns, style, workLines } = look;
-  const who = working.map(({ agent, isByHand, node }) =>
-    oneLine(`${agent}${isByHand ? ' (by hand)' : ''}${node === null ? '' : ` on ${node}`}`),
+  const who = working.map(({ agent, node }) => oneLine(`${agent}${node === null ? '' : ` on ${node}`}`));
+  const phases = working.map(({ phase, isByHand }) =>
+    isByHand ? 'by hand' : (phase ?? '').replaceAll('_', ' '),
   );
-  const phases = working.map(({ phase }) => (phase ?? '').replaceAll('_', ' '));
   const [whoWidth, phaseWidth] = [widest(who, MOST_AGENT), widest(phases, MOST_PHASE)];
-  return working.map((one, index) => {
-    const { task, title, lastLine } = one;
-    const columnsBefore = [
-      style('cyan', head('*', one, at)),
-      padded(who[index] ?? '', whoWidth),
-      ...(phaseWidth === 0 ? [] : [padded(phases[index] ?? '', phaseWidth)]),
-    ].join(' ');
-    const room = columns - widthOfText(columnsBefore) - 1;
-    if (workLines === 2) {
-      const below = lastLine === null ? [] : [INDENT + style('dim', cut(oneLine(lastLine), columns - INDENT.length))];
-      return { task, lines: [`${columnsBefore} ${oneLine(title)}`, ...below] };
-    }
-    return { task, lines: [`${columnsBefore} ${sideBySide(title, lastLine ?? '', room, style)}`] };
+  const rows = working.map((one, index) => {
+    const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
+    const beginning = `${look.style('cyan', head('*', one, at))} ${padded(who[index] ?? '', whoWidth)}${phase}`;
+    return { task: one.task, beginning, title: one.title, more: one.lastLine ?? '' };
   });
+  return rowItems(rows, look.workLines, look);
 }
 
 const MOST_AGENT = 14;
 const MOST_PHASE = 11;
 
-function landingItem(landing: LandingTask, at: Timestamp, { columns, style }: Look): Item {
-  const { task, title, position, of, target, why } = landing;
-  const beginning = `${style('green', head('>', landing, at))} ${position}/${of}`;
-  const room = columns - widthOfText(beginning) - 1;
-  const text = `${why.startsWith('is ') ? why.slice('is '.length) : why}${position === 1 ? ` → ${target}` : ''}`;
-  return { task, lines: [`${beginning} ${sideBySide(title, text, room, style)}`] };
+function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Look): readonly Item[] {
+  const rows = landing.map((one) => {
+    const { task, title, position, of, target, why } = one;
+    const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
+    const more = `${why.replace(/^is /, '')}${position === 1 ? ` → ${target}` : ''}`;
+    return { task, beginning, title, more };
+  });
+  return rowItems(rows, look.waitLines, look);
 }
 
-function readyItem(ready: ReadyTask, at: Timestamp, { columns, style }: Look): Item {
-  const beginning = head(' ', ready, at);
-  const room = columns - widthOfText(beginning) - 1;
-  return { task: ready.task, lines: [`${beginning} ${sideBySide(ready.title, ready.why, room, style)}`] };
+function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: Look): readonly Item[] {
+  const rows = ready.map((one) => ({
+    task: one.task,
+    beginning: head(' ', one, at),
+    title: one.title,
+    more: one.why,
+  }));
+  return rowItems(rows, look.waitLines, look);
 }
 
-/** The left text gets what the right one leaves, and at least half of the room. */
-function sideBySide(left: string, right: string, room: number, style: StyleText): string {
-  const [one, other] = [oneLine(left), oneLine(right)];
-  if (other === '' || room < LEAST_COLUMN * 2) return cut(one, Math.max(2, room));
-  const width = Math.max(Math.floor(room / 2), room - widthOfText(other) - GAP.length);
-  const shownLeft = padded(one, Math.min(width, MOST_TITLE));
-  return shownLeft + GAP + style('dim', cut(other, room - widthOfText(shownLeft) - GAP.length));
+interface Row {
+  readonly task: TaskId;
+  readonly beginning: string;
+  readonly title: string;
+  /** Beside the title or below it. */
+  readonly more: string;
+}
+
+function rowItems(rows: readonly Row[], linesEach: 1 | 2, { columns, style }: Look): readonly Item[] {
+  const texts = rows.map(({ title, more }) => [oneLine(title), oneLine(more)] as const);
+  const room = columns - Math.max(0, ...rows.map(({ beginning }) => widthOfText(beginning))) - 1;
+  const left = widest(
+    texts.map(([title]) => title),
+    Math.min(MOST_TITLE, Math.max(Math.floor(room / 2), room - GAP.length - widest(texts.map(([, more]) => more)))),
+  );
+  const right = room - left - GAP.length;
+  return rows.map(({ task, beginning }, index) => {
+    const [title, more] = texts[index] ?? ['', ''];
+    const isAlone = more === '' || right < LEAST_COLUMN;
+    const first = `${beginning} `;
+    if (isAlone && linesEach === 1) return { task, lines: [first + title] };
+    if (linesEach === 1)
+      return { task, lines: [first + padded(title, left) + GAP + style('dim', cut(more, right))] };
+    const below = more === '' ? [] : [INDENT + style('dim', cut(more, columns - INDENT.length))];
+    return { task, lines: [first + title, ...below] };
+  });
 }
 
 const LEAST_COLUMN = 12;
@@ -250,8 +277,11 @@ const MOST_TITLE = 60;
 const GAP = '  ';
 
 /** Shares the room among the sections. */
-function shortened(sections: readonly Section[], room: number, isAiry: boolean): readonly PanelLine[] {
+function shortened(all: readonly Section[], room: number, isAiry: boolean): readonly PanelLine[] {
   const heading = isAiry ? 2 : 1;
+  // A terminal of a few rows shows fewer sections, rather than headings without tasks.
+  const affordable = Math.floor((room - LEAST_FIRST) / (heading + 1));
+  const sections = all.slice(0, Math.max(1, affordable + 1));
   const wanted = sections.map(
     ({ items, unseen }) => items.reduce((sum, { lines }) => sum + lines.length, 0) + (unseen > 0 ? 1 : 0),
   );
@@ -266,6 +296,9 @@ function shortened(sections: readonly Section[], room: number, isAiry: boolean):
     return lines.length === 0 ? [] : [...top, ...lines];
   });
 }
+
+/** A heading, one task with its reason, and a line about the others. */
+const LEAST_FIRST = 4;
 
 /** Fair: no section gets more than it wants, and none less than its share of the rest. One with weight 0 comes first. */
 export function shares(
@@ -306,7 +339,7 @@ function itemLines({ items, unseen, all }: Section, room: number): readonly Pane
   return [...lines, { text: `  … and ${hidden} more: ${all}`, task: null }];
 }
 
-function widest(texts: readonly string[], most: number): number {
+function widest(texts: readonly string[], most = Infinity): number {
   return Math.min(most, Math.max(0, ...texts.map(widthOfText)));
 }
 

@@ -6,7 +6,7 @@ import { shown } from '../../../kernel/text.ts';
 import { overviewView } from '../../../operations/views/overview-views.ts';
 import { canAsk } from '../../ask.ts';
 import { commandsFor } from '../../inbox/keys.ts';
-import { headline } from '../../inbox/look.ts';
+import { headline, withAsker } from '../../inbox/look.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -26,10 +26,11 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       isOrchestrated: await isOrchestrated(cli),
       readyLimit: 0,
     });
+    const needs = await Promise.all(overview.needsYou.map((need) => withAsker(context.board, need)));
     if (options.json) {
-      const { at, needsYou } = overviewView(overview);
+      const { at, needsYou } = overviewView({ ...overview, needsYou: needs });
       cli.output.json({ at, needsYou });
-    } else print(cli, overview.needsYou, overview.at);
+    } else print(cli, needs, overview.at);
   });
 }
 

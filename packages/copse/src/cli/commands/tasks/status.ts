@@ -17,7 +17,11 @@ import { explainNoBoard } from '../setup/alone.ts';
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   if (!options.json && !(await hasBoard(cli))) return explainNoBoard(cli);
   await withLook(cli, async (context) => {
-    const overview = await loadOverview(context, { isOrchestrated: await isOrchestrated(cli) });
+    const overview = await loadOverview(context, {
+      isOrchestrated: await isOrchestrated(cli),
+      // More would not fit on the screen.
+      ...(cli.output.isTerminal && !options.json && { readyLimit: cli.output.rows() }),
+    });
     const here = await whyHere(cli, context);
     if (options.json) return cli.output.json(overviewView(overview, here));
     const { output } = cli;
