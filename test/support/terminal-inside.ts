@@ -42,7 +42,7 @@ export async function typedInside(
         done();
       },
     }),
-    { isTTY: true, isPlain: true, columns: 80, rows: 24 },
+    { isTTY: true, isPlain: true as const, columns: 80, rows: 24 },
   );
   Object.assign(process.env, plainEnv);
   const code = await main(argv, packageJson.version, {

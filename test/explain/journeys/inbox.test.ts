@@ -200,9 +200,7 @@ describe('at a terminal', () => {
   test.skipIf(!hasScript)('real keys at a real terminal (needs script of util-linux)', async () => {
     const scene = newScene(area, reviewed);
     const id = await inReview(scene, 'Real');
-    const screen = await onTerminal(['inbox'], scene.folder, [
-      ['waits for your review', 's'],
-    ]);
+    const screen = await onTerminal(['inbox'], scene.folder, [['waits for your review', 's']]);
     expect(screen).toContain('0 answered, 1 skipped. 1 task still needs you.');
     const approved = await onTerminal(['inbox'], scene.folder, [
       ['waits for your review', 'a'],

@@ -74,7 +74,10 @@ function otherAgents({ agents }: LookContext, { id, agent, requires }: TaskSumma
   ];
 }
 
-async function withoutUnmet({ board }: LookContext, { id, dependsOn }: TaskSummary): Promise<readonly string[]> {
+async function withoutUnmet(
+  { board }: LookContext,
+  { id, dependsOn }: TaskSummary,
+): Promise<readonly string[]> {
   const statuses = await board.statuses(dependsOn);
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   return unmet === undefined ? [] : [`copse edit ${id} --not-depends ${unmet}`];

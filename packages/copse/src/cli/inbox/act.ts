@@ -24,7 +24,7 @@ export interface ShownNeed {
   readonly head: CommitId | null;
 }
 
-export interface Answered extends ShownNeed {
+export interface GivenAnswer extends ShownNeed {
   readonly answer: AnswerKind;
   readonly text: string | null;
 }
@@ -32,7 +32,7 @@ export interface Answered extends ShownNeed {
 export async function doAnswer(
   context: RunContext,
   unusable: OpenRun['unusable'],
-  { need: { task }, question, head, answer, text }: Answered,
+  { need: { task }, question, head, answer, text }: GivenAnswer,
 ): Promise<Outcome<unknown>> {
   switch (answer) {
     case 'allow':
@@ -64,7 +64,7 @@ export async function doAnswer(
 /** After it was done. An answer that is still held is only dropped. */
 export async function undoAnswer(
   context: RunContext,
-  { need: { task, title }, answer }: Answered,
+  { need: { task, title }, answer }: GivenAnswer,
 ): Promise<Outcome<unknown>> {
   switch (answer) {
     case 'approve':
@@ -97,7 +97,7 @@ export async function undoAnswer(
 /** A task that still waits for an agent cannot go back to its question; one that began can be stopped. */
 async function takeBackStart(
   { board }: RunContext,
-  task: Answered['need']['task'],
+  task: GivenAnswer['need']['task'],
 ): Promise<Outcome<unknown>> {
   const status = (await board.get('task', task))?.state.status;
   if (status === 'in_progress')

@@ -17,10 +17,10 @@ import type { RunContext } from '../../queue/context.ts';
 import { type TaskReview, loadReview } from '../../review/act/review.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
-import { isOrchestrated } from '../screen/ahead.ts';
-import { type Answered, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
+import { isOrchestrated } from '../after/ahead.ts';
+import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
 import { type AnswerKind, answerFor, answerWords, keyLine } from './keys.ts';
-import { lookAt, needLines, withAsker } from './look.ts';
+import { broken, lookAt, needLines, withAsker } from './look.ts';
 import { QUIT, readKey, readLine } from './read-key.ts';
 
 /** How long an answer is held. */
@@ -34,8 +34,8 @@ export class Inbox {
   readonly #order: string[] = [];
   readonly #closed = new Set<string>();
   #needs: ReadonlyMap<string, NeedsYou> = new Map();
-  #held: Answered | undefined;
-  #last: Answered | undefined;
+  #held: GivenAnswer | undefined;
+  #last: GivenAnswer | undefined;
   #done = 0;
   #skipped = 0;
 
@@ -78,7 +78,7 @@ export class Inbox {
   async #sayAnswered(key: string): Promise<void> {
     this.#closed.add(key);
     const [id = ''] = key.split(' ', 1);
-    const task = await this.#context.board.get('task', id as NeedsYou['task']);
+    const task = await this.#context.board.get('task', id);
     const now = task === undefined ? 'was deleted' : statusPredicate(task.state.status);
     this.#cli.output.line(`${id} was answered elsewhere: it ${now}.`);
   }
@@ -103,7 +103,7 @@ export class Inbox {
       }
       if (await lookAt(pressed, { cli: this.#cli, context: this.#context, need, review })) continue;
       const answer = answerFor(need, pressed);
-      if (answer === undefined) this.#cli.output.line(`No such key. ${keyLine(need, this.#canUndo())}`);
+      if (answer === undefined) this.#cli.output.line('No such key.');
       else if (await this.#take(key, about, answer)) return false;
     }
   }
@@ -129,7 +129,7 @@ export class Inbox {
   async #key(need: NeedsYou): Promise<string> {
     const { output, stdin } = this.#cli;
     for (;;) {
-      output.line(output.style('dim', keyLine(need, this.#canUndo())));
+      this.#say(keyLine(need, this.#canUndo()), 'dim');
       const key = await readKey(stdin(), this.#held === undefined ? null : HOLD_MS);
       if (key !== undefined) return key;
       await this.#doHeld();
@@ -152,10 +152,15 @@ export class Inbox {
     }
     this.#closed.add(key);
     this.#held = { ...about, answer, text };
-    this.#cli.output.line(
-      `${about.need.task}: ${label}, in ${HOLD_MS / 1_000} s. u takes it back; any other key does it now.`,
-    );
+    const inTime = `in ${HOLD_MS / 1_000} s`;
+    this.#say(`${about.need.task}: ${label}, ${inTime}. u takes it back; any other key does it now.`);
     return true;
+  }
+
+  #say(text: string, style?: 'dim' | 'red'): void {
+    const { output } = this.#cli;
+    for (const line of broken(output, text))
+      output.line(style === undefined ? line : output.style(style, line));
   }
 
   async #doHeld(): Promise<void> {

@@ -18,6 +18,7 @@ import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { patchForReader } from '../screen/diff-text.ts';
 import { fields } from '../screen/render.ts';
+import { wrapped } from '../screen/screen.ts';
 
 const kindWords: Readonly<Record<NeedKind, string>> = {
   permission: 'asks for permission',
@@ -58,12 +59,18 @@ interface Around {
 /** As many lines as fit on the screen with the keys below. */
 export function needLines(output: Output, need: NeedsYou, { review, open, now }: Around): readonly string[] {
   const left = open === 1 ? 'the last one' : `${open} left`;
-  const head = `${output.style('bold', headline(need, now))} ${output.style('dim', `[${left}]`)}`;
-  const details = review === undefined ? shown(need.details).split('\n') : reviewLines(review);
+  const head = broken(output, `${headline(need, now)} [${left}]`).map((line) => output.style('bold', line));
+  const about = review === undefined ? shown(need.details).split('\n') : reviewLines(review);
+  const details = about.flatMap((line) => broken(output, `    ${line}`));
   const room = Math.max(FEWEST_LINES, output.rows() - AROUND);
   const more = details.length - room;
-  const fit = more <= 0 ? details : [...details.slice(0, room - 1), `… and ${more + 1} more lines (w shows all)`];
-  return [head, ...fit.map((line) => `    ${line}`)];
+  if (more <= 0) return [...head, ...details];
+  return [...head, ...details.slice(0, room - 1), `    … and ${more + 1} more lines (w shows all)`];
+}
+
+/** Between words, to the width of the terminal. */
+export function broken(output: Output, line: string): readonly string[] {
+  return wrapped(line, output.columns() - 1, 4);
 }
 
 const FEWEST_LINES = 5;
@@ -78,7 +85,7 @@ function reviewLines(review: TaskReview): readonly string[] {
   ];
 }
 
-interface LookOptions {
+interface LookedAt {
   readonly cli: Cli;
   readonly context: RunContext;
   readonly need: NeedsYou;
@@ -86,7 +93,7 @@ interface LookOptions {
 }
 
 /** True when the key was one of these: it changed nothing. */
-export async function lookAt(key: string, options: LookOptions): Promise<boolean> {
+export async function lookAt(key: string, options: LookedAt): Promise<boolean> {
   switch (key.toLowerCase()) {
     case 'd':
       await showDiff(options);
@@ -102,7 +109,7 @@ export async function lookAt(key: string, options: LookOptions): Promise<boolean
   }
 }
 
-async function showDiff({ cli, context, need, review }: LookOptions): Promise<void> {
+async function showDiff({ cli, context, need, review }: LookedAt): Promise<void> {
   const looked = review === undefined ? await loadReview(context, need.task) : undefined;
   const change = (review ?? (looked?.kind === 'done' ? looked.value : undefined))?.change ?? null;
   const patch = change?.diff.patch;
@@ -116,7 +123,7 @@ async function showDiff({ cli, context, need, review }: LookOptions): Promise<vo
 
 const LOG_LINES = '40';
 
-async function showLogs({ cli, need }: LookOptions): Promise<void> {
+async function showLogs({ cli, need }: LookedAt): Promise<void> {
   const { showLog } = await import('../commands/agents/logs.ts');
   try {
     await showLog(cli, need.task, { lines: LOG_LINES });
@@ -126,7 +133,7 @@ async function showLogs({ cli, need }: LookOptions): Promise<void> {
   }
 }
 
-async function showWhy({ cli, context, need }: LookOptions): Promise<void> {
+async function showWhy({ cli, context, need }: LookedAt): Promise<void> {
   const why = await whyTask(context, need.task);
   const because = why.kind === 'done' ? why.value.because : [why.refusal.reason];
   for (const line of because) cli.output.line(`    ${shown(line).replaceAll('\n', '\n    ')}`);

@@ -35,7 +35,7 @@ import type { RunContext } from '../../queue/context.ts';
 export type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
 
 /** What the announcers of a machine have sent: under their lock, and from one to the next. */
-export interface ToldSoFar {
+interface ToldSoFar {
   /** The board that the number belongs to. */
   readonly board: string;
   readonly event: EventNumber;
@@ -193,7 +193,8 @@ class Announcer {
   /** Queues that were stalled before this began, and that no other process has told of. */
   async #findStalls(): Promise<void> {
     for (const { id, stalled } of await this.#context.board.list('queue'))
-      if (stalled !== null && this.#stalls[id] !== stalled.since) await this.#stall(id, { at: stalled.since, reason: stalled.reason });
+      if (stalled !== null && this.#stalls[id] !== stalled.since)
+        await this.#stall(id, { at: stalled.since, reason: stalled.reason });
   }
 
   /** A task that never ran is reported by the machine that recorded the event, or by all. */

@@ -4,7 +4,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { printAhead } from '../../screen/ahead.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { withReporting } from './report-here.ts';
 import { withRun } from '../../with-run.ts';

@@ -27,8 +27,7 @@ function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandl
     output.line(`${task} is stuck: it waits for a person's decision.`);
     output.line(output.style('dim', `  → copse restart ${task} --answer "…"`));
     output.line(output.style('dim', `  → copse work ${task} --resume (to go on by hand)`));
-  }
-  else {
+  } else {
     output.line(`Reported ${task} as stuck.`);
     output.line(
       'Stop now and leave the worktree as it is. A person reads the reason, and the task continues with the answer.',

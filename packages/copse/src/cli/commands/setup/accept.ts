@@ -6,7 +6,7 @@ import { named, shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
-import { isOrchestrated } from '../../screen/ahead.ts';
+import { isOrchestrated } from '../../after/ahead.ts';
 import { diffLines } from '../../screen/line-diff.ts';
 
 interface Options {
@@ -28,7 +28,9 @@ export async function acceptPending(cli: Cli, options: Options): Promise<void> {
   else {
     cli.output.line(`Accepted ${shown(named(names))}.`);
     if (names.includes('copse.yml') && (await isOrchestrated(cli))) {
-      cli.output.line('The running orchestrator keeps the settings that it started with, and so do its agents.');
+      cli.output.line(
+        'The running orchestrator keeps the settings that it started with, and so do its agents.',
+      );
       cli.output.line(cli.output.style('dim', '  → Ctrl+C in its terminal, then: copse orchestrate'));
     }
   }

@@ -28,7 +28,9 @@ export async function testChannels(cli: Cli, { json }: { readonly json?: boolean
   if (json) {
     cli.output.json({ channels: tried.map(([channel, result, why]) => ({ channel, result, why })) });
   } else {
-    const rows = tried.map(([name, result, why]) => [name, why === null ? result : `${result}: ${shown(why)}`] as const);
+    const rows = tried.map(
+      ([name, result, why]) => [name, why === null ? result : `${result}: ${shown(why)}`] as const,
+    );
     for (const row of fields(rows)) cli.output.line(row);
   }
   const isTold = tried.some(([, result]) => result === 'sent');

@@ -4,7 +4,7 @@ import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './def
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
-import { printAhead } from '../../screen/ahead.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskIds, withBoard } from '../../with-board.ts';
 

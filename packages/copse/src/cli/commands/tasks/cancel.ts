@@ -1,7 +1,7 @@
 import { cancelTask } from '../../../agents/act/stop-task.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printStopped } from '../../screen/task-changes.ts';
+import { printStopped } from '../../after/task-changes.ts';
 import { withRunOf } from '../../with-run.ts';
 
 interface Options {

@@ -1,6 +1,6 @@
 import { resumeTask } from '../../../agents/act/go-on.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printStarted } from '../../screen/task-changes.ts';
+import { printStarted } from '../../after/task-changes.ts';
 import { orFail } from '../../failure.ts';
 import { withRun } from '../../with-run.ts';
 import { requireTaskId } from '../../with-board.ts';

@@ -2,7 +2,7 @@ import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import { printAhead } from '../../screen/ahead.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
 import { stop, withWorkspaces } from '../../with-workspaces.ts';

@@ -56,7 +56,8 @@ async function undoWorktree(
       cli.output.line('Other files have taken the place of these, which stay in the trash:');
       for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
     }
-    const next = what === 'removal' ? `copse cleanup ${task} (removes it again)` : `copse undo ${task} (undoes this)`;
+    const next =
+      what === 'removal' ? `copse cleanup ${task} (removes it again)` : `copse undo ${task} (undoes this)`;
     cli.output.line(cli.output.style('dim', `  → ${next}`));
     return undefined;
   });
