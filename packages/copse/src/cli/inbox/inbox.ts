@@ -127,7 +127,7 @@ export class Inbox {
 
   /** Waits for a key; a held answer is done when its time is over. */
   async #key(need: NeedsYou): Promise<string> {
-    const { output, stdin } = this.#cli;
+    const { stdin } = this.#cli;
     for (;;) {
       this.#say(keyLine(need, this.#canUndo()), 'dim');
       const key = await readKey(stdin(), this.#held === undefined ? null : HOLD_MS);
