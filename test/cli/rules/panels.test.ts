@@ -30,15 +30,18 @@ const titles = [
   'Größere Schrift für ältere Augen',
 ];
 const title = (index: number) => titles[index % titles.length] ?? '';
-const id = (letter: string, index: number) =>
-  brand<TaskId>(`cp-${letter}${String(index).padStart(3, '0')}`);
+const id = (letter: string, index: number) => brand<TaskId>(`cp-${letter}${String(index).padStart(3, '0')}`);
 const ago = (minutes: number) => timestamp(NOW - minutes * 60_000);
 const agents = ['claude', 'codex', 'gemini'];
 const phases = ['planning', 'working', 'reviews_in_progress'];
 const outputs = ['running 14 tests …', null, 'Edited src/auth/login.ts (+14 −3)', '林'.repeat(80)];
 
 const needs = [
-  ['question', 'its agent asks for a decision: Delete the old table, or keep both for a release?', 'restart %'],
+  [
+    'question',
+    'its agent asks for a decision: Delete the old table, or keep both for a release?',
+    'restart %',
+  ],
   ['permission', 'asks to use Bash: npm install --save-dev left-pad', 'answer % allow'],
   ['attention', 'it conflicts with its target', 'resume %'],
   ['failed', 'failed after 3 attempts; last error: the agent ended with exit code 137', 'restart %'],
@@ -54,12 +57,26 @@ interface Sizes {
   readonly isOrchestrated?: boolean;
 }
 
-function overviewOf({ needs: asked = 0, working = 0, landing = 0, ready = 0, others = {}, isOrchestrated = true }: Sizes): Overview {
+function overviewOf({
+  needs: asked = 0,
+  working = 0,
+  landing = 0,
+  ready = 0,
+  others = {},
+  isOrchestrated = true,
+}: Sizes): Overview {
   const counts = Object.fromEntries(taskStatuses.map((status) => [status, 0]));
   const range = (length: number) => Array.from({ length }, (_, index) => index);
   return {
     at: NOW,
-    counts: { ...counts, stuck: asked, in_progress: working, landing, ready, ...others } as Overview['counts'],
+    counts: {
+      ...counts,
+      stuck: asked,
+      in_progress: working,
+      landing,
+      ready,
+      ...others,
+    } as Overview['counts'],
     needsYou: range(asked).map((index) => {
       const [kind, reason, command] = needs[index % needs.length] ?? needs[0];
       return {
@@ -156,7 +173,11 @@ describe('other boards', () => {
 
 describe('a shortened screen', () => {
   test('is never wider or longer than the terminal, at any size', () => {
-    const crowds = [busy, overviewOf({ needs: 20, working: 20, landing: 20, ready: 20 }), overviewOf({ needs: 1 })];
+    const crowds = [
+      busy,
+      overviewOf({ needs: 20, working: 20, landing: 20, ready: 20 }),
+      overviewOf({ needs: 1 }),
+    ];
     for (const overview of crowds)
       for (const columns of [1, 7, 33, 80, 200])
         for (const rows of [1, 3, 5, 8, 24, 60]) {

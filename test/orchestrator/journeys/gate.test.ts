@@ -179,7 +179,9 @@ describe('the gate', () => {
   test('lists at the end the tasks for a person, each with its reason and the next command', () => {
     expect(output).toContain('Idle: no task can start or land without you.');
     expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
-    expect(output).toContain(`    the agent stopped without committing\n    → copse resume ${id('dirty for ever')}\n`);
+    expect(output).toContain(
+      `    the agent stopped without committing\n    → copse resume ${id('dirty for ever')}\n`,
+    );
   });
 });
 

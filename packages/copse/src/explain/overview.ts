@@ -15,12 +15,7 @@ import type { LookContext } from '../queue/context.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
-import {
-  type TaskStatus,
-  type TaskSummary,
-  statusesForPeople,
-  taskStatuses,
-} from '../tasks/rules/task.ts';
+import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
 import { answerCommands, questionClause, questionText, waitingClause } from './question.ts';
 import {
@@ -71,16 +66,19 @@ export async function loadOverview(
       agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
     ),
     landing: queues.flatMap(landingOf),
-    ready: counts.ready > 0 && readyLimit > 0 ? await loadReady(context, running, { isOrchestrated, readyLimit }) : [],
+    ready:
+      counts.ready > 0 && readyLimit > 0
+        ? await loadReady(context, running, { isOrchestrated, readyLimit })
+        : [],
     isOrchestrated,
   };
 }
 
 async function loadCounts({ board }: LookContext): Promise<Readonly<Record<TaskStatus, number>>> {
   const known = await board.countByStatus();
-  return Object.fromEntries(
-    taskStatuses.map((status) => [status, known.get(status) ?? 0]),
-  ) as Readonly<Record<TaskStatus, number>>;
+  return Object.fromEntries(taskStatuses.map((status) => [status, known.get(status) ?? 0])) as Readonly<
+    Record<TaskStatus, number>
+  >;
 }
 
 type Need = Omit<NeedsYou, 'unblocks'>;
@@ -173,7 +171,14 @@ function needOfAgent({ running, session, question }: AgentAtWork, at: Timestamp)
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return undefined;
   const reason = waitingClause(attention);
-  return { ...about, kind: 'waiting', since: state.since, reason, details: reason, command: `copse logs ${id}` };
+  return {
+    ...about,
+    kind: 'waiting',
+    since: state.since,
+    reason,
+    details: reason,
+    command: `copse logs ${id}`,
+  };
 }
 
 /** A queue that one person's act sets in motion again is shown once, at the first task that it holds. */

@@ -214,9 +214,7 @@ interface Edge {
   readonly depends_on: TaskId;
 }
 
-function grouped(
-  pairs: readonly (readonly [TaskId, TaskId])[],
-): ReadonlyMap<TaskId, readonly TaskId[]> {
+function grouped(pairs: readonly (readonly [TaskId, TaskId])[]): ReadonlyMap<TaskId, readonly TaskId[]> {
   const groups = new Map<TaskId, TaskId[]>();
   for (const [from, to] of pairs) {
     const group = groups.get(from) ?? [];

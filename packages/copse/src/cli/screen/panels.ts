@@ -64,7 +64,8 @@ function countsLine({ counts, needsYou }: Overview): string {
   const others = countWords
     .filter(([status]) => counts[status] > 0)
     .map(([status, word]) => `${counts[status]} ${word}`);
-  const needs = needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
+  const needs =
+    needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
   return [...needs, ...others].join(' · ') || 'No tasks';
 }
 
@@ -129,12 +130,12 @@ interface Section {
   readonly weight: 0 | 1 | 2;
 }
 
-interface Look extends Detail {
+interface PanelLook extends Detail {
   readonly columns: number;
   readonly style: StyleText;
 }
 
-function sectionsOf(overview: Overview, look: Look): readonly Section[] {
+function sectionsOf(overview: Overview, look: PanelLook): readonly Section[] {
   const { at, needsYou, working, landing, ready, counts } = overview;
   const heading = (text: string, count: number) => look.style('bold', `${text} (${count})`);
   const sections: readonly Section[] = [
@@ -190,7 +191,7 @@ const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yello
   landing: ['!', 'red'],
 };
 
-function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: Look): Item {
+function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: PanelLook): Item {
   const { task, title, kind, reason, command, unblocks } = need;
   const [mark, colour] = needMarks[kind];
   const beginning = head(mark, need, at);
@@ -198,7 +199,8 @@ function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: 
   const room = columns - widthOfText(beginning) - 1 - end.length;
   const first = `${style(colour, beginning)} ${cut(oneLine(title), room)}${style('dim', end)}`;
   const next = `→ ${command}`;
-  if (needLines === 3) return { task, lines: [first, INDENT + oneLine(reason), INDENT + style('cyan', next)] };
+  if (needLines === 3)
+    return { task, lines: [first, INDENT + oneLine(reason), INDENT + style('cyan', next)] };
   const left = Math.max(LEAST_REASON, columns - INDENT.length - widthOfText(next) - 2);
   return { task, lines: [first, `${INDENT}${cut(oneLine(reason), left)}  ${style('cyan', next)}`] };
 }
@@ -206,7 +208,7 @@ function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: 
 const LEAST_REASON = 12;
 
 /** In columns: agents and phases have the width of the longest one. */
-function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Look): readonly Item[] {
+function workingItems(working: readonly WorkingTask[], at: Timestamp, look: PanelLook): readonly Item[] {
   const who = working.map(({ agent, node }) => oneLine(`${agent}${node === null ? '' : ` on ${node}`}`));
   const phases = working.map(({ phase, isByHand }) =>
     isByHand ? 'by hand' : (phase ?? '').replaceAll('_', ' '),
@@ -223,7 +225,7 @@ function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Look
 const MOST_AGENT = 14;
 const MOST_PHASE = 11;
 
-function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Look): readonly Item[] {
+function landingItems(landing: readonly LandingTask[], at: Timestamp, look: PanelLook): readonly Item[] {
   const rows = landing.map((one) => {
     const { task, title, position, of, target, why } = one;
     const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
@@ -233,7 +235,7 @@ function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Look
   return rowItems(rows, look.waitLines, look);
 }
 
-function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: Look): readonly Item[] {
+function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: PanelLook): readonly Item[] {
   const rows = ready.map((one) => ({
     task: one.task,
     beginning: head(' ', one, at),
@@ -251,12 +253,15 @@ interface Row {
   readonly more: string;
 }
 
-function rowItems(rows: readonly Row[], linesEach: 1 | 2, { columns, style }: Look): readonly Item[] {
+function rowItems(rows: readonly Row[], linesEach: 1 | 2, { columns, style }: PanelLook): readonly Item[] {
   const texts = rows.map(({ title, more }) => [oneLine(title), oneLine(more)] as const);
   const room = columns - Math.max(0, ...rows.map(({ beginning }) => widthOfText(beginning))) - 1;
   const left = widest(
     texts.map(([title]) => title),
-    Math.min(MOST_TITLE, Math.max(Math.floor(room / 2), room - GAP.length - widest(texts.map(([, more]) => more)))),
+    Math.min(
+      MOST_TITLE,
+      Math.max(Math.floor(room / 2), room - GAP.length - widest(texts.map(([, more]) => more))),
+    ),
   );
   const right = room - left - GAP.length;
   return rows.map(({ task, beginning }, index) => {

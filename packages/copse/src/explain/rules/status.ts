@@ -88,9 +88,7 @@ export function failedText(attempts: number, lastError: string): string {
 
 /** `retries`: crashes since the last success or restart by a person. */
 export function failureClause(retries: number, reason: string): string {
-  return retries === 0
-    ? `failed: ${firstLine(reason)}`
-    : `failed ${failedText(retries, firstLine(reason))}`;
+  return retries === 0 ? `failed: ${firstLine(reason)}` : `failed ${failedText(retries, firstLine(reason))}`;
 }
 
 export function sentence(clause: string): string {

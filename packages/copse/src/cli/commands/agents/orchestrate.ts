@@ -213,8 +213,7 @@ class Untaken {
     for (const { task, waiting: reason } of untaken.slice(0, TOLD))
       this.#view.problem(task, describeWaiting(reason, this.#context.clock.now()));
     const more = untaken.length - TOLD;
-    if (more > 0)
-      this.#view.problem(null, `No agent can take ${more} more tasks: copse list --status ready`);
+    if (more > 0) this.#view.problem(null, `No agent can take ${more} more tasks: copse list --status ready`);
     for (const { task } of untaken) this.#told.add(task);
   }
 }

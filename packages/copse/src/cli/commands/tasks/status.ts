@@ -33,7 +33,8 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
 
 /** The task of the worktree around the folder, or of the agent's session that asks. */
 async function whyHere(cli: Cli, context: LookContext): Promise<Why | undefined> {
-  const id = (await taskOfWorktree(cli, context)) ?? (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
+  const id =
+    (await taskOfWorktree(cli, context)) ?? (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
   const why = id === undefined ? undefined : await whyTask(context, id);
   return why?.kind === 'done' ? why.value : undefined;
 }
