@@ -283,9 +283,9 @@ const GAP = '  ';
 
 /** Shares the room among the sections. */
 function shortened(all: readonly Section[], room: number, isAiry: boolean): readonly PanelLine[] {
-  const heading = isAiry ? 2 : 1;
+  const headingRows = isAiry ? 2 : 1;
   // A terminal of a few rows shows fewer sections, rather than headings without tasks.
-  const affordable = Math.floor((room - LEAST_FIRST) / (heading + 1));
+  const affordable = Math.floor((room - LEAST_FIRST) / (headingRows + 1));
   const sections = all.slice(0, Math.max(1, affordable + 1));
   const wanted = sections.map(
     ({ items, unseen }) => items.reduce((sum, { lines }) => sum + lines.length, 0) + (unseen > 0 ? 1 : 0),
@@ -293,12 +293,13 @@ function shortened(all: readonly Section[], room: number, isAiry: boolean): read
   const given = shares(
     wanted,
     sections.map(({ weight }) => weight),
-    room - sections.length * heading,
+    room - sections.length * headingRows,
   );
   return sections.flatMap((section, index) => {
     const lines = itemLines(section, given[index] ?? 0);
-    const top = [...(isAiry ? [{ text: '', task: null }] : []), { text: section.heading, task: null }];
-    return lines.length === 0 ? [] : [...top, ...lines];
+    const heading = { text: section.heading, task: null };
+    const top: readonly PanelLine[] = isAiry ? [{ text: '', task: null }, heading] : [heading];
+    return lines.length === 0 ? [] : top.concat(lines);
   });
 }
 
