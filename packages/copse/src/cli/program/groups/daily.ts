@@ -12,6 +12,7 @@ export const dailyCommands: readonly CommandEntry[] = [
   { names: ['status'], add: addStatus },
   { names: ['watch'], add: addWatch },
   { names: ['list', 'ls'], add: addList },
+  { names: ['inbox'], add: addInbox },
   { names: ['show'], add: addShow },
   { names: ['why'], add: addWhy },
   { names: ['orchestrate', 'up'], add: addOrchestrate },
@@ -72,6 +73,21 @@ function addList(program: CopseCommand, on: On): void {
     .option('--json', 'print { "tasks": [...] }')
     .examples([['copse list --status stuck,in_review,needs_attention,failed', 'which tasks wait for you']])
     .action(on(() => Promise.resolve({ run: list })));
+}
+
+function addInbox(program: CopseCommand, on: On): void {
+  program
+    .command('inbox')
+    .description('Answer what needs you, one task after another.')
+    .option('--json', 'print { "needsYou": [...] }')
+    .details(
+      'One key answers; t begins a line of text. An answer is held for 5 s: u takes it back, any other key does it now.\nWithout a terminal, it prints the list and the commands.',
+    )
+    .examples([
+      ['copse inbox', 'at a terminal'],
+      ['copse inbox --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/tasks/inbox.ts')));
 }
 
 function addShow(program: CopseCommand, on: On): void {
