@@ -28,7 +28,7 @@ export const titles = {
   hal: 'Warn about frost',
 } as const;
 
-export type Agent = keyof typeof titles;
+type Agent = keyof typeof titles;
 
 /** What a person types, by a word of the question. */
 export const answers = [

@@ -29,6 +29,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'copse-record-'));
 const repository = path.join(folder, 'thermo');
 const programs = path.join(folder, 'bin');
 const bytesFile = path.join(folder, 'bytes');
+const copse = path.join(programs, 'copse');
 const env = { ...process.env, PATH: `${programs}${path.delimiter}${process.env['PATH'] ?? ''}` };
 const server = `copse-record-${process.pid}`;
 
@@ -46,7 +47,7 @@ const chunks: (readonly [seconds: number, text: string])[] = [];
 const answered: string[] = [];
 
 setUp();
-const orchestrator = spawn('copse', ['orchestrate'], { cwd: repository, env, stdio: 'ignore' });
+const orchestrator = spawn(copse, ['orchestrate'], { cwd: repository, env, stdio: 'ignore' });
 try {
   const frames = await watched();
   check(frames);
@@ -72,7 +73,7 @@ function setUp(): void {
     run('git', 'config', name, value);
   run('git', 'add', '--all');
   run('git', 'commit', '--quiet', '--message=chore: begin');
-  for (const [agent, title] of Object.entries(titles)) run('copse', 'add', title, '--agent', agent);
+  for (const [agent, title] of Object.entries(titles)) run(copse, 'add', title, '--agent', agent);
 }
 
 /** A frame each second until everything landed, and the bytes of the terminal with their times. */

@@ -134,13 +134,14 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
     });
     await pane.untilText('$');
     const before = await pane.settings();
+    const send = (signal: NodeJS.Signals) => (pid: number) => Promise.resolve(process.kill(pid, signal));
     const ends = [
-      { how: (pid: number) => process.kill(pid, 'SIGKILL'), says: 'ended by signal 9', code: 137 },
-      { how: (pid: number) => process.kill(pid, 'SIGUSR2'), says: 'Error: a panic', code: 1 },
-      { how: () => pane.press('C-c'), says: '', code: 0 },
+      { how: send('SIGKILL'), says: 'ended by signal 9', code: 137 },
+      { how: send('SIGUSR2'), says: 'Error: a panic', code: 1 },
+      { how: () => Promise.resolve(pane.press('C-c')), says: '', code: 0 },
       // The process that a person's shell knows is the guard; it passes the signal on.
-      { how: async () => process.kill(await pane.pidOf(isGuard), 'SIGTERM'), says: '', code: 0 },
-      { how: (pid: number) => process.kill(pid, 'SIGHUP'), says: '', code: 0 },
+      { how: async () => send('SIGTERM')(await pane.pidOf(isGuard)), says: '', code: 0 },
+      { how: send('SIGHUP'), says: '', code: 0 },
     ];
     for (const [turn, { how, says, code }] of ends.entries()) {
       pane.type(`clear; "$NODE" "$CLI" watch; echo "end ${turn} with $?"\n`);

@@ -98,18 +98,10 @@ test('after a second only ages are written, and nothing for a frame that is the 
 test('text of agents cannot send control sequences, wherever it is shown', () => {
   const attack = '\u001b[2J\u001b]0;owned\u0007\u009b31m\rover\u0008\u007f\u202edcba\n\tnext';
   const overview = JSON.parse(JSON.stringify(overviewOf(3))) as ReturnType<typeof overviewOf>;
-  const hostile = {
-    ...overview,
-    needsYou: overview.needsYou.map((need) => ({ ...need, title: attack, reason: attack, details: attack })),
-    working: overview.working.map((one) => ({ ...one, title: attack, lastLine: attack })),
-    landing: overview.landing.map((one) => ({ ...one, title: attack, why: attack })),
-    ready: overview.ready.map((one) => ({ ...one, title: attack, why: attack })),
-  };
-  const state = updated(
-    firstState,
-    { overview: hostile, paused: [{ ...pausedTasks[0], title: attack }] },
-    now,
-  );
+  const words = { title: attack, reason: attack, details: attack, lastLine: attack, why: attack };
+  const { needsYou, working, landing, ready } = overview;
+  for (const task of [...needsYou, ...working, ...landing, ...ready]) Object.assign(task, words);
+  const state = updated(firstState, { overview, paused: [{ ...pausedTasks[0], title: attack }] }, now);
   const size = { columns: 200, rows: 60 };
   const states: readonly WatchState[] = [
     state,
