@@ -9,8 +9,8 @@ import { type Row, inMs, median } from '../../row.ts';
 
 const TASKS = 1_000;
 const GOALS = { firstFrame: 5, megabytes: 60, percent: 2 } as const;
-/** In the last line of a whole frame. */
-const LAST = 'quit';
+/** In the first frame with tasks. */
+const LAST = `READY (${TASKS})`;
 const TICKS_PER_SECOND = 100;
 
 export const watch: Row = {

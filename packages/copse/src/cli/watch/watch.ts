@@ -35,7 +35,7 @@ export class Watch {
   readonly #following: Following;
   readonly #timers: NodeJS.Timeout[] = [];
   #state: WatchState = firstState;
-  #drawnAtMs = 0;
+  #drawnAtMs = -FRAME_MS;
   #saidAtMs = 0;
   #nextFrame: NodeJS.Timeout | undefined;
   #isOutside = false;
