@@ -122,10 +122,20 @@ function addListCommand(program: Command, on: On): void {
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--agent <name>', 'only the tasks for this agent')
     .option('--all', 'all finished tasks, not only the latest')
-    .option('--json', 'print { "tasks": [...] }')
+    .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
+    .option('--limit <n>', 'at most n tasks')
+    .option('--watch', 'show it again whenever it changes, until Ctrl+C')
+    .option('--json', 'print { "tasks": [...], "hasMore" }')
     .addHelpText(
       'after',
-      examples([['copse list --status stuck,in_review,needs_attention,failed', 'which tasks wait for you']]),
+      '\nOn a terminal, lines are cut to its width; the whole reason of a task: copse why <id>',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse list --status stuck,in_review,needs_attention,failed', 'which tasks wait for you'],
+        ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
+      ]),
     )
     .action(on(() => Promise.resolve({ run: list })));
 }

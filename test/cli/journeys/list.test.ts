@@ -1,0 +1,135 @@
+/** `copse list`, as people see it at 80 columns, and as programs read it. */
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { answer, copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { oneOfEach, tell } from '../../support/records/stories.ts';
+import { CONTROL_C, hasScript, onTerminal } from '../../support/terminal.ts';
+
+const area = newArea();
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = newRepository(area);
+  await printed(['list'], { cwd });
+  await tell(cwd, oneOfEach);
+});
+
+const narrow = { columns: 80, rows: 24 };
+
+describe('copse list', () => {
+  test('has one line for each task and one for its reason, cut to the width at words', async () => {
+    const text = await printed(['list'], { cwd, terminal: narrow });
+    expect(`\n${text}`).toBe(`
+Active (9)
+[*] cp-aaaa IN_PROGRESS (15m) Add a log-in page  claude · working
+[*] cp-cccc IN_PROGRESS (16m) Serve the pages  claude · working
+      waits for you: Which port? …
+[*] cp-bbbb IN_PROGRESS (14m) Clean the build folders  codex · working
+      asks to use Bash (waiting 4m): rm -rf build …
+[!] cp-dddd STUCK (2h) Move all callers to the new table  claude
+      Should the old table be deleted, or kept beside the new one until every…
+[!] cp-ffff NEEDS_ATTENTION (30m) Rename the loader of the…  p5 · claude
+      It conflicts with main in src/a.ts
+[!] cp-gggg FAILED (1h) Write the changelog  claude
+      exit code 1
+[?] cp-eeee IN_REVIEW (3m) Refuse tokens without an owner  claude
+      Refuse empty tokens …
+[ ] cp-hhhh READY (2m) Translate
+[.] cp-jjjj PENDING (1m) Publish  waits for cp-hhhh, cp-gggg
+
+Completed (2)
+[x] cp-mmmm CANCELLED (1d) Support old browsers
+      Not needed
+[✓] cp-kkkk DONE (2d) Choose a licence
+The whole reason: copse why <id>
+`);
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('cuts no line for programs, and still has one for a reason', async () => {
+    const text = await printed(['list'], { cwd });
+    expect(text).toContain('all places where it is named  p5 · claude\n');
+    expect(text).toContain('until every caller has moved to it? …\n');
+    expect(text).not.toContain('<<<<<<<');
+    expect(text.split('\n')).toHaveLength(22);
+  });
+
+  test('fits 50 columns too', async () => {
+    const text = await printed(['list'], { cwd, terminal: { columns: 50, rows: 24 } });
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(50);
+    expect(text).toContain('[!] cp-ffff NEEDS_ATTENTION (30m) Rename the…\n');
+  });
+
+  test('says in JSON who asks, in which phase and for what', async () => {
+    const { tasks } = await answer<{ tasks: Record<string, unknown>[] }>(['list'], { cwd });
+    const known = (id: string) => tasks.find((task) => task['id'] === id);
+    expect(known('cp-bbbb')).toMatchObject({
+      askedBy: 'codex',
+      phase: 'working',
+      attention: 'permission',
+      question: { tool: 'Bash' },
+    });
+    expect(known('cp-cccc')).toMatchObject({ askedBy: 'claude', message: 'Which port?\nOr any?' });
+    expect(known('cp-dddd')).toMatchObject({ askedBy: 'claude', phase: null });
+    expect(known('cp-aaaa')).toMatchObject({ askedBy: null, phase: 'working' });
+    expect(known('cp-hhhh')).toMatchObject({ askedBy: null, phase: null, question: null });
+  });
+
+  test.each([
+    ['age', ['dddd', 'gggg', 'ffff', 'cccc']],
+    ['priority', ['ffff', 'dddd', 'gggg', 'aaaa']],
+    ['title', ['aaaa', 'bbbb', 'dddd', 'jjjj']],
+    ['updated', ['jjjj', 'hhhh', 'eeee', 'bbbb']],
+  ])('--sort %s --limit 4', async (sort, ids) => {
+    const { tasks, hasMore } = await answer<{ tasks: { id: string }[]; hasMore: boolean }>(
+      ['list', '--sort', sort, '--limit', '4'],
+      { cwd },
+    );
+    expect(tasks.map(({ id }) => id.slice(3))).toEqual(ids);
+    expect(hasMore).toBe(true);
+  });
+
+  test('--limit says how many there are', async () => {
+    expect(await printed(['list', '--status', 'stuck,failed', '--limit', '1'], { cwd })).toMatch(
+      /^Active \(1 of 2\)\n.*\n.*\nMore of them: copse list\n$/,
+    );
+    const { tasks } = await answer<{ tasks: { id: string }[] }>(['list', '--limit', '10'], { cwd });
+    expect(tasks.slice(-1).map(({ id }) => id)).toEqual(['cp-mmmm']);
+  });
+
+  test.each([
+    [['--sort', 'size'], '--sort must be one of age, priority, status, title, updated; "size" is not.'],
+    [['--limit', '0'], '--limit must be a number from 1, not "0".'],
+    [['--limit', '-1'], '--limit must be a number from 1, not "-1".'],
+    [['--watch'], '--watch needs a terminal.'],
+  ])('explains %j', async (options, reason) => {
+    const { code, stdout, stderr } = await copse(['list', ...options], { cwd });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`copse: ${reason}\n`);
+  });
+
+  test('prints ids as every command accepts them', async () => {
+    const text = await printed(['list'], { cwd });
+    for (const [, id = ''] of text.matchAll(/^\[.\] (\S+)/gm)) {
+      expect(await answer(['show', id], { cwd })).toMatchObject({ id });
+      expect(await answer(['show', id.toUpperCase()], { cwd })).toMatchObject({ id });
+    }
+  });
+});
+
+describe('copse list --watch', () => {
+  const [ENTER, LEAVE] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l'];
+
+  test.skipIf(!hasScript)('shows a new task at once, and leaves the terminal as it was', async () => {
+    const at = { cwd: newRepository(area) };
+    await newTasks(['First'], at);
+    const screen = await onTerminal(['list', '--watch'], at.cwd, [
+      ['First', () => newTasks(['Second'], at).then(() => '')],
+      ['Second', CONTROL_C],
+    ]);
+    expect(screen.split(ENTER)).toHaveLength(2);
+    expect(screen.split(LEAVE)).toHaveLength(2);
+    expect(screen.indexOf(LEAVE)).toBeGreaterThan(screen.lastIndexOf('Second'));
+  });
+});
