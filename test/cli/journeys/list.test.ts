@@ -133,3 +133,56 @@ describe('copse list --watch', () => {
     expect(screen.indexOf(LEAVE)).toBeGreaterThan(screen.lastIndexOf('Second'));
   });
 });
+
+describe('copse show', () => {
+  const shownAt80 = (id: string) => printed(['show', id], { cwd, terminal: narrow });
+
+  test('shows phase, agent, process, worktree, branch, question and attempts of a running task', async () => {
+    expect(`\n${await shownAt80('bbbb')}`).toBe(`
+[*] cp-bbbb IN_PROGRESS (14m) Clean the build folders  codex
+    priority    p3
+    agent       codex
+    process     on machine n-elsewhere
+    phase       working
+    worktree    /w/cp-bbbb
+    branch      copse/cp-bbbb, from main at 1f2e3d4c5b
+    added       14m ago
+
+    The agent asks to use Bash (waiting 4m):
+    rm -rf build
+    rm -rf dist
+  → copse answer cp-bbbb allow
+  → copse answer cp-bbbb deny --message "…"
+
+Attempts
+    1. running for 14 min (codex)
+`);
+  });
+
+  test('shows result, duration, cost and summary of each attempt, and the landed commit', async () => {
+    expect(`\n${await shownAt80('kkkk')}`).toBe(`
+[✓] cp-kkkk DONE (2d) Choose a licence
+    priority    p3
+    agent       claude
+    worktree    /w/cp-kkkk
+    branch      copse/cp-kkkk, from main at 1f2e3d4c5b
+    landed      as 1f2e3d4c5b on main, 2d ago
+    summary     Done as asked
+    used        1.2k tokens, $0.12
+    added       2d ago
+
+Attempts
+    1. completed after 10 min (claude, 1.2k tokens, $0.12)
+       Done as asked
+`);
+    expect(await answer(['show', 'kkkk'], { cwd })).toMatchObject({
+      phase: 'complete',
+      process: null,
+      workspace: { worktree: '/w/cp-kkkk', branch: 'copse/cp-kkkk', base: 'main', is: 'in_use' },
+      attempts: [
+        { agent: 'claude', result: 'completed', durationMs: 600_000, exitCode: 0, words: 'Done as asked' },
+      ],
+      landed: { commit: '1f2e3d4c5b'.repeat(4), target: 'main' },
+    });
+  });
+});

@@ -154,13 +154,17 @@ export const ends = {
   ],
   landed: (of: StoryOf) => {
     const landing = brand<LandingId>(`la-${of.id}`);
+    const usage = { input: 1_000, cached: 100, output: 100, dollars: 0.12 };
     return [
+      { type: 'session.used', id: of.session, at: of.at, usage },
       ...completed(of, 'Done as asked'),
       {
         type: 'landing.queued',
         ...{ id: landing, at: of.at, task: of.id, target: main, attempt: of.attempt, head: commit },
       },
       { type: 'task.queued', id: of.id, at: of.at, landing },
+      { type: 'landing.merging', id: landing, at: of.at },
+      { type: 'landing.landed', id: landing, at: of.at, commit },
       { type: 'task.done', id: of.id, at: of.at, how: 'landed', commit },
     ];
   },
