@@ -166,10 +166,22 @@ function addEditCommands(program: Command, on: On): void {
     .command('delete')
     .alias('rm')
     .argument('<ids...>', 'task ids, or unique beginnings of them')
-    .description('Delete tasks from the board; their events stay.')
+    .description('Delete tasks, stop their agents and remove their worktrees.')
     .option('--unlink', 'also if other tasks wait for them; those stop waiting')
+    .option('--keep-worktree', 'leave their worktrees as they are')
+    .option('--yes', 'do not ask')
     .option('--json', 'print { "deleted": [...] }')
-    .addHelpText('after', examples([['copse delete a1b2 c3d4', '']]))
+    .addHelpText(
+      'after',
+      '\nUncommitted files are rescued first, and copse undo brings a worktree back. Branches and events stay.',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse delete a1b2 c3d4', ''],
+        ['copse delete a1b2 --keep-worktree --yes', 'in a script'],
+      ]),
+    )
     .action(on(() => import('../commands/tasks/delete.ts')));
 }
 
@@ -245,10 +257,11 @@ function addLedgerCommands(program: Command, on: On): void {
     .action(on(() => import('../commands/plans/ledger-add.ts')));
   ledger
     .command('list')
+    .argument('[id]', 'a task id, or the unique beginning of one (default: COPSE_TASK_ID)')
     .description('List the ledger of a task.')
-    .option('--task <id>', 'the task (default: COPSE_TASK_ID)')
+    .option('--task <id>', 'the same as the argument')
     .option('--json', 'print { "entries": [...] }')
-    .addHelpText('after', examples([['copse ledger list --task a1b2', '']]))
+    .addHelpText('after', examples([['copse ledger list a1b2', '']]))
     .action(on(() => import('../commands/plans/ledger-list.ts')));
 }
 
@@ -294,7 +307,8 @@ function addWorktreeCommands(program: Command, on: On): void {
     .command('cleanup')
     .argument('[id]', 'a task (default: all done or cancelled tasks)')
     .description('Remove worktrees; copse undo brings them back.')
-    .option('--force', 'do not ask, and end its agent; uncommitted files are still rescued')
+    .option('--yes', 'do not ask; uncommitted files are still rescued')
+    .option('--force', 'as --yes, and end its agent')
     .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .addHelpText('after', examples([['copse cleanup a1b2 --force', '']]))

@@ -121,7 +121,14 @@ function addRunCommands(program: Command, on: On): void {
     .option('-n, --lines <n>', 'number of lines from the end (default: 200)')
     .option('--all', 'the whole output of all attempts')
     .option('--runner', 'the log of its runner instead: handbacks, crashes, problems')
-    .addHelpText('after', examples([['copse logs a1b2 --follow', 'until Ctrl+C']]))
+    .option('--json', 'print { "task", "logs": [{ "attempt", "file", "isWhole", "lines" }] }')
+    .addHelpText(
+      'after',
+      examples([
+        ['copse logs a1b2 --follow', 'until Ctrl+C'],
+        ['copse logs a1b2 -n 20', 'the last 20 lines'],
+      ]),
+    )
     .action(on(() => import('../commands/agents/logs.ts')));
   program.commandsGroup('Called by agents:');
   program

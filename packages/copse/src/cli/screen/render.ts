@@ -97,6 +97,7 @@ function extraOf(
   else if (session !== undefined) extra += SEPARATOR + shown(session.agent);
   if (state.status === 'in_progress' && session?.state.life === 'live')
     extra += SEPARATOR + phaseText(session.state.phase);
+  if (state.status === 'done' && state.commit !== null) extra += SEPARATOR + state.commit.slice(0, 10);
   if (state.status === 'pending') extra += `${SEPARATOR}waits for ${dependsOn.join(', ')}`;
   const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
   if (isAboutToRun && retries > 0) extra += `${SEPARATOR}crashed ${times(retries)}`;
