@@ -29,6 +29,14 @@ test.each([
   expect(new Set([...core, ...own]).size).toBeLessThanOrEqual(most);
 });
 
+/** Otherwise V8 compiles everything anew at every start, and `--version` loads all that `list` loads. */
+test.each(['cli', 'runner'])('the entry %s loads only the compile cache before it turns it on', (entry) => {
+  const files = [...filesOf(`${entry}.js`)].slice(1);
+  expect(files.map((file) => file.split('-').slice(0, -1).join('-'))).toEqual([`chunk-${entry}-start`]);
+  const code = files.map((file) => readFileSync(path.join(dist, file), 'utf8')).join('');
+  expect(code.length).toBeLessThan(3_000);
+});
+
 test('commands that only read load no Kysely and no YAML', () => {
   const files = new Set<string>();
   for (const name of ['main', 'why', 'queue', 'agents']) filesOf(requireFile(name), files);
