@@ -296,8 +296,15 @@ function addWorktreesCommand(program: Command, on: On): void {
     .command('worktrees')
     .description('List the worktrees of tasks on this machine.')
     .option('--all', 'also pooled worktrees and worktrees not created by Copse')
+    .option('--size', 'their sizes on the disk, counted for at most 2 s')
     .option('--json', 'print { "worktrees": [...] }')
-    .addHelpText('after', examples([['copse worktrees --all', '']]))
+    .addHelpText(
+      'after',
+      examples([
+        ['copse worktrees --all', ''],
+        ['copse worktrees --size', 'which ones fill the disk'],
+      ]),
+    )
     .action(on(() => import('../commands/workspaces/worktrees.ts')));
 }
 

@@ -5,7 +5,7 @@ import type { Session } from '../../../agents/rules/session/session.ts';
 import type { Context } from '../../../board/context.ts';
 import { eventsSoFar } from '../../../board/events-so-far.ts';
 import type { BoardReader } from '../../../board/port.ts';
-import type { AttemptProcess } from '../../../compose/process-of.ts';
+import type { AttemptProcess } from '../../../compose/known-here.ts';
 import { requireRepository } from '../../../compose/open.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import type { EventNumber, Timestamp } from '../../../kernel/ids.ts';
@@ -91,7 +91,7 @@ async function processOfTask(
 ): Promise<AttemptProcess | null> {
   if (state.status !== 'in_progress' || attempt === undefined || attempt.id !== state.claim.attempt)
     return null;
-  const { processOf } = await import('../../../compose/process-of.ts');
+  const { processOf } = await import('../../../compose/known-here.ts');
   return processOf(requireRepository(cli), attempt);
 }
 

@@ -1,4 +1,4 @@
-/** The process of a running attempt, and whether it lives. Loaded only for a task that is in progress. */
+/** What only this machine knows about a task: its process, and the size of its worktree. Loaded when it is shown. */
 
 import { readRunner } from '../agents/files/attempt-files.ts';
 import type { NodeId } from '../kernel/ids.ts';
@@ -24,3 +24,5 @@ export async function processOf(
   const runner = process ?? readRunner(repository.home, id) ?? null;
   return { node, isHere, pid: runner?.pid ?? null, isAlive: runner !== null && (await isAlive(runner)) };
 }
+
+export { type FolderSize, folderSize } from '../workspaces/files/folder-size.ts';
