@@ -24,28 +24,20 @@ const ALONE = ['test/queue/contract/merge/bring.test.ts'];
 
 /** Slow ones with many real processes: for `npm run test:faults`, and for `npm test` with the name of a file or folder. */
 const FAULTS = [
-  'test/cli/journeys/launcher.test.ts',
+  'test/cli/journeys/{demo-ends,launcher}.test.ts',
   'test/agents/faults/outliving.test.ts',
   'test/board/faults/processes.test.ts',
-  'test/orchestrator/faults/{clock,late,orchestrators,stopped}.test.ts',
-  'test/queue/faults/{promises-fair,random,taken-back}.test.ts',
+  'test/git/faults/{pipes,stores,vectors}.test.ts',
+  'test/orchestrator/faults/{clock,hostile,late,orchestrators,random,stopped}.test.ts',
+  'test/queue/contract/merge/random.test.ts',
+  'test/queue/faults/{landing-steps,promises-fair,random,taken-back}.test.ts',
   'test/review/faults/pull-request-steps.test.ts',
-  'test/workspaces/faults/{crowd,damage,kill-operations,random,repositories}.test.ts',
+  'test/workspaces/contract/pool.test.ts',
+  'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,random,repositories}.test.ts',
 ];
 
 /** They have a long version (test/support/long.ts); `npm run test:faults` runs these and those above, and nothing else. */
-const LONG = [
-  ...FAULTS,
-  ...SIMULATION,
-  ...CLONES,
-  'test/orchestrator/faults/{hostile,random}.test.ts',
-  'test/queue/contract/merge/random.test.ts',
-  'test/workspaces/faults/kill-steps.test.ts',
-  'test/queue/faults/landing-steps.test.ts',
-  'test/**/rescue-restore.test.ts',
-  'test/git/faults/{vectors,pipes,stores}.test.ts',
-  'test/workspaces/contract/pool.test.ts',
-];
+const LONG = [...FAULTS, ...SIMULATION, ...CLONES, 'test/**/rescue-restore.test.ts'];
 
 const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));
 const left = isLong || isNamed ? [] : FAULTS;

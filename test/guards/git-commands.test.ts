@@ -62,8 +62,8 @@ const RULES: readonly Rule[] = [
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'nothing is forced': [
     // An option for people: it skips a question, never a rescue.
-    'cli/program/program.ts',
-    'cli/program/board.ts',
+    'cli/program/groups/worktrees.ts',
+    'cli/program/groups/board.ts',
     // Replaces pointers of Git LFS, having seen that they are pointers, with the files they stand for.
     'workspaces/files/lfs.ts',
     // Adds ignored paths to a private index.

@@ -156,10 +156,7 @@ function ageless({ stdout, ...rest }: Finished): Finished {
   return { ...rest, stdout: stdout.replaceAll(/\b\d+s\b/g, 'a while') };
 }
 
-function pathsOf(
-  command: Pick<Program, 'commands' | 'name'>,
-  above: readonly string[] = [],
-): readonly string[] {
+function pathsOf(command: Pick<Program, 'commands'>, above: readonly string[] = []): readonly string[] {
   return command.commands.flatMap((one) => {
     const names = [...above, one.name()];
     const hasNone = one.commands.length === 0;

@@ -297,7 +297,7 @@ describe('copse delete', () => {
     expect((await copse(['show', ids[0] ?? ''], { cwd })).code).toBe(3);
     expect((await copse(['rm', ids[0] ?? ''], { cwd })).code).toBe(3);
     const events = await printed(['events'], { cwd });
-    for (const id of ids) expect(events).toContain(`task.deleted ${id}`);
+    for (const { id, title } of tasks) expect(events).toContain(`${id} ${title}: deleted`);
   });
 
   test('refuses a task with dependants until it is unlinked', async () => {

@@ -53,17 +53,17 @@ async function several(count: number, make: (index: number) => Promise<string>):
 test('of tasks that agents worked on', async () => {
   const scene = newScene(area, {
     agents: { plain: {}, reviewed: { landing: { policy: 'review' } } },
-    policy: { max_retries: 1, max_agents: 8, handbacks: { nothing_committed: 0, dirty: 0 } },
+    policy: { max_retries: 0, max_agents: 8, handbacks: { nothing_committed: 0, dirty: 0 } },
   });
-  const made = (script: string, ...options: string[]) =>
-    several(5, (index) => scene.add(`${index}`, script.replaceAll('%', String(index)), ...options));
+  const made = (count: number, script: string, ...options: string[]) =>
+    several(count, (index) => scene.add(`${index}`, script.replaceAll('%', String(index)), ...options));
   const plain = ['--agent', 'plain'];
-  const stuck = await made('copse stuck --reason "Which?"', ...plain);
-  const failed = await made('exit 9', ...plain);
-  const inReview = await made('commit r% r%.txt', '--agent', 'reviewed');
-  const attention = await made('true', ...plain);
-  const landed = await made('commit l% l%.txt', ...plain);
-  const nothing = await made('copse finish --no-changes', ...plain);
+  const stuck = await made(3, 'copse stuck --reason "Which?"', ...plain);
+  const failed = await made(3, 'exit 9', ...plain);
+  const inReview = await made(5, 'commit r% r%.txt', '--agent', 'reviewed');
+  const attention = await made(3, 'true', ...plain);
+  const landed = await made(4, 'commit l% l%.txt', ...plain);
+  const nothing = await made(3, 'copse finish --no-changes', ...plain);
   await copse(['orchestrate', '--until-idle'], scene.at);
   // What follows may start them again.
   for (const id of [...stuck, ...failed, ...inReview, ...attention, ...landed, ...nothing])

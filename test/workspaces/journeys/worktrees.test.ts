@@ -128,7 +128,7 @@ describe('copse work', () => {
     makeAMess(worktree);
     const head = git(worktree, 'rev-parse', 'HEAD');
     rmSync(worktree, { recursive: true });
-    expect(await printed(['worktrees'], at)).toMatch(/MISSING.*its folder is gone/);
+    expect(await printed(['worktrees'], at)).toMatch(/MISSING.*\n.*its folder is gone/);
     const again = await answer<WorkDocument>(['work', task], at);
     expect(again).toMatchObject({ worktree, reused: false });
     expect(again.notes.join('\n')).toContain('its folder was deleted');

@@ -20,15 +20,28 @@ import type { AttemptId } from '../kernel/ids.ts';
 import type { NamedProcess, ProcessIdentity } from '../kernel/process.ts';
 import type { Ended } from './ports/occupancy.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
-import { type RunningProcess, descent, hasProc, isGone, listPids, listProcesses } from './identity.ts';
+import {
+  type RunningProcess,
+  descent,
+  hasProc,
+  identifyNow,
+  isGone,
+  listPids,
+  listProcesses,
+} from './identity.ts';
 import { groupMembers } from './cgroup.ts';
 import { REAPER } from './start/reaper.ts';
 import { readRecord, recordedGroup } from './start/recorder.ts';
 
 const ATTEMPT_VARIABLE = 'COPSE_ATTEMPT_ID';
 
-export function processesOfAttempt(attempt: AttemptId, record?: string): Promise<readonly ProcessIdentity[]> {
-  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, record === undefined ? {} : { records: [record] });
+export function processesOfAttempt(
+  attempt: AttemptId,
+  record?: string,
+  since?: number,
+): Promise<readonly ProcessIdentity[]> {
+  const records = record === undefined ? [] : [record];
+  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, { records, since });
 }
 
 interface Known {
@@ -38,16 +51,18 @@ interface Known {
   readonly group?: string | undefined;
   /** The pid of the first process. It led a session and a group, in which others stay after it ended. */
   readonly leader?: number;
+  /** The start time of the process that started them: the environment of older processes is not read. */
+  readonly since?: number | undefined;
 }
 
 /** Running processes with the mark, in the record or the group, of the leader's session, and what descends from them. */
 export async function markedProcesses(
   mark: string,
-  { records = [], group: own, leader }: Known = {},
+  { records = [], group: own, leader, since = 0 }: Known = {},
 ): Promise<readonly ProcessIdentity[]> {
   const groups = [own, ...records.map(recordedGroup)].filter((one) => one !== undefined);
   const pids = new Set([
-    ...(hasProc ? markedByProc(mark) : await markedByPs(mark)),
+    ...(hasProc ? markedByProc(mark, since) : await markedByPs(mark)),
     ...groups.flatMap(groupMembers),
   ]);
   const running = await listProcesses();
@@ -95,9 +110,10 @@ export async function endMarked(
 // A process that keeps forking loses about half of its children in each round.
 const ROUNDS = 20;
 
-function markedByProc(mark: string): readonly number[] {
+function markedByProc(mark: string, since: number): readonly number[] {
   const wanted = Buffer.from(`\0${mark}\0`);
-  return listPids().filter((pid) => isMarked(pid, wanted));
+  const isYoung = (pid: number) => since === 0 || (identifyNow(pid)?.startTime ?? 0) >= since;
+  return listPids().filter((pid) => isYoung(pid) && isMarked(pid, wanted));
 }
 
 const NUL = Buffer.from('\0');

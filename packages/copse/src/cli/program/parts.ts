@@ -2,21 +2,54 @@
 
 import type { Command } from 'commander';
 
+import { taskKinds } from '../../tasks/rules/task.ts';
 import type { Invocation } from '../invocation.ts';
+import type { CopseCommand } from './command.ts';
 
 export type Run = (invocation: Invocation<never>) => Promise<void>;
 
 /** Loads a command only when it is run. */
 export type On = (load: () => Promise<{ readonly run: Run }>) => (this: Command) => Promise<void>;
 
-/** Commands that are set up together, with all their names. */
-export interface Group {
+/** A command with all its names: the command line sets up only the one that its first word names. */
+export interface CommandEntry {
   readonly names: readonly string[];
-  readonly add: (program: Command, on: On) => void;
+  readonly add: (program: CopseCommand, on: On) => void;
 }
 
-export function examples(rows: readonly (readonly [command: string, why: string])[]): string {
-  const width = Math.max(...rows.map(([command]) => command.length));
-  const lines = rows.map(([command, why]) => `  ${why ? command.padEnd(width + 2) + why : command}`);
-  return `\nExamples:\n${lines.join('\n')}\n`;
+export const aTask = 'a task id, or the unique beginning of one';
+export const taskHere = 'a task (default: the task of the current worktree)';
+export const someTasks = 'tasks in the queue: ids, or unique beginnings of ids';
+export const aTarget = 'the target branch (default: landing.target, or the base branch)';
+
+function several(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+export function byComma(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...value.split(',').map((word) => word.trim())];
+}
+
+/** The options with which `add` and `edit` define a task. */
+export function withDefinition(command: CopseCommand): CopseCommand {
+  return command
+    .option('--priority <p1-p5>', 'p5 is the most urgent')
+    .option(
+      '--area <glob>',
+      'paths that it will change; tasks with overlapping areas run one after another (repeat)',
+      several,
+    )
+    .option(
+      '--requires <capabilities>',
+      'capabilities that its agent must have (repeat or separate by commas)',
+      byComma,
+    )
+    .option('--plan <id>', 'the plan it belongs to')
+    .option('--agent <name>', 'only this agent may take it')
+    .option(
+      '--accept <command>',
+      'a command that must pass before the work counts as finished (repeat)',
+      several,
+    )
+    .option('--kind <kind>', taskKinds.join(', '));
 }

@@ -1,0 +1,135 @@
+/** Commands about running agents. */
+
+import type { CopseCommand } from '../command.ts';
+import { type CommandEntry, type On, aTask } from '../parts.ts';
+
+export const agentsCommands: readonly CommandEntry[] = [
+  { names: ['agents'], add: addAgents },
+  { names: ['answer'], add: addAnswer },
+  { names: ['logs'], add: addLogs },
+  { names: ['attach'], add: addAttach },
+  { names: ['pause'], add: addPause },
+  { names: ['resume'], add: addResume },
+  { names: ['restart'], add: addRestart },
+  { names: ['cancel'], add: addCancel },
+  { names: ['cost'], add: addCost },
+];
+
+function addAgents(program: CopseCommand, on: On): void {
+  program
+    .command('agents')
+    .argument('[detect]', 'show which agent programs are installed, and whether they start')
+    .description('Show running agents, and which agents are configured.')
+    .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
+    .examples([['copse agents detect', 'which agent programs are installed']])
+    .action(on(() => import('../../commands/agents/agents.ts')));
+}
+
+function addAnswer(program: CopseCommand, on: On): void {
+  program
+    .command('answer')
+    .argument('<id>', aTask)
+    .argument('[verdict]', 'allow or deny; without it, shows the question')
+    .description('Answer an agent that asks for permission.')
+    .option('--message <text>', 'a message to the agent')
+    .option('--question <id>', 'answer only if this is still the open question')
+    .option('--json', 'print { "question", "isAllowed", "message" }')
+    .examples([
+      ['copse answer a1b2', 'show the question'],
+      ['copse answer a1b2 allow', ''],
+      ['copse answer a1b2 deny --message "Use npm ci"', ''],
+    ])
+    .action(on(() => import('../../commands/agents/answer.ts')));
+}
+
+function addLogs(program: CopseCommand, on: On): void {
+  program
+    .command('logs')
+    .argument('<id>', aTask)
+    .description('Show the output of a task’s agent.')
+    .option('-f, --follow', 'keep printing new output')
+    .option('-n, --lines <n>', 'number of lines from the end (default: 200)')
+    .option('--all', 'the whole output of all attempts')
+    .option('--runner', 'the log of its runner instead: handbacks, crashes, problems')
+    .option('--json', 'print { "task", "logs": [{ "attempt", "file", "lines", … }] }')
+    .examples([
+      ['copse logs a1b2 --follow', 'until Ctrl+C'],
+      ['copse logs a1b2 -n 20', 'the last 20 lines'],
+    ])
+    .action(on(() => import('../../commands/agents/logs.ts')));
+}
+
+function addAttach(program: CopseCommand, on: On): void {
+  program
+    .command('attach')
+    .argument('<id>', aTask)
+    .description('Attach to the terminal of an agent that runs in tmux.')
+    .details(
+      'Ctrl+B D detaches; the agent keeps running. Agents run in tmux with `terminal: tmux` in copse.yml.',
+    )
+    .examples([['copse attach a1b2', '']])
+    .action(on(() => import('../../commands/agents/attach.ts')));
+}
+
+function addPause(program: CopseCommand, on: On): void {
+  program
+    .command('pause')
+    .argument('<id>', aTask)
+    .description('Stop the agent of a task; copse resume continues.')
+    .option('--json', 'print the task as JSON')
+    .examples([['copse pause a1b2', '']])
+    .action(on(() => import('../../commands/tasks/pause.ts')));
+}
+
+function addResume(program: CopseCommand, on: On): void {
+  program
+    .command('resume')
+    .argument('<id>', aTask)
+    .description(
+      'Continue a paused, done or in-review task, or one that needs attention, in its conversation.',
+    )
+    .option('--message <text>', 'a message to the agent')
+    .option('--command <line>', 'a shell command to use as the agent')
+    .option('--json', 'print the task as JSON')
+    .examples([['copse resume a1b2 --message "Please add a test"', '']])
+    .action(on(() => import('../../commands/tasks/resume.ts')));
+}
+
+function addRestart(program: CopseCommand, on: On): void {
+  program
+    .command('restart')
+    .argument('<id>', aTask)
+    .description('Start a stuck or failed task again, with a new conversation.')
+    .option('--answer <text>', 'the answer for the agent of a stuck task')
+    .option('--command <line>', 'a shell command to use as the agent')
+    .option('--json', 'print the task as JSON')
+    .details(
+      'The worktree stays the same. A stuck task starts at once; a failed one waits for an orchestrator.',
+    )
+    .examples([['copse restart a1b2 --answer "Keep both tables"', '']])
+    .action(on(() => import('../../commands/tasks/restart.ts')));
+}
+
+function addCancel(program: CopseCommand, on: On): void {
+  program
+    .command('cancel')
+    .argument('<id>', aTask)
+    .description('Stop a task for good; its worktree stays.')
+    .option('--reason <text>', 'why')
+    .option('--json', 'print the task as JSON')
+    .examples([['copse cancel a1b2 --reason "Not needed"', '']])
+    .action(on(() => import('../../commands/tasks/cancel.ts')));
+}
+
+function addCost(program: CopseCommand, on: On): void {
+  program
+    .command('cost')
+    .description('Show the tokens and dollars that agents used.')
+    .option('--by <group>', 'task, agent or day (default: task)')
+    .option('--since <time>', '7d, 12h, a day (2026-11-30) or a time')
+    .option('--plan <id>', 'only the tasks of this plan')
+    .option('--json', 'print { "rows": [...], "total" }')
+    .details('Dollars are those that the agent programs report; others are unknown. Days are local.')
+    .examples([['copse cost --by day --since 7d', 'the last week']])
+    .action(on(() => import('../../commands/agents/cost.ts')));
+}

@@ -1,0 +1,79 @@
+/** Commands about the board as a whole. */
+
+import type { CopseCommand } from '../command.ts';
+import type { CommandEntry, On } from '../parts.ts';
+
+export const boardCommands: readonly CommandEntry[] = [
+  { names: ['events'], add: addEvents },
+  { names: ['export'], add: addExport },
+  { names: ['import'], add: addImport },
+  { names: ['board'], add: addBoard },
+];
+
+function addEvents(program: CopseCommand, on: On): void {
+  program
+    .command('events')
+    .description('Show the events of the board, oldest first.')
+    .option('--task <id>', 'only events of this task')
+    .option('--after <number>', 'only events with a higher number')
+    .option('--last <count>', 'only the latest events')
+    .option('-f, --follow', 'keep printing new events until Ctrl+C')
+    .option('--raw', 'the types of the events instead of sentences')
+    .option('--json', 'print one JSON document per line')
+    .examples([
+      ['copse events --last 20', 'what happened just now'],
+      ['copse events --follow --json', 'for scripts and integrations'],
+    ])
+    .action(on(() => import('../../commands/setup/events.ts')));
+}
+
+function addExport(program: CopseCommand, on: On): void {
+  program
+    .command('export')
+    .argument('[file]', 'the file to write (default: standard output)')
+    .description('Export the board as JSON lines.')
+    .option('--force', 'replace an existing file')
+    .examples([['copse export board.jsonl', '']])
+    .action(on(() => import('../../commands/setup/export.ts')));
+}
+
+function addImport(program: CopseCommand, on: On): void {
+  program
+    .command('import')
+    .argument('<file>', 'an export (- for standard input)')
+    .description('Import an export into an empty board.')
+    .option('--json', 'print the result as JSON')
+    .examples([
+      ['copse export board.jsonl', ''],
+      ['COPSE_BOARD=postgres://db.example/team copse import board.jsonl', 'move to PostgreSQL'],
+    ])
+    .action(on(() => import('../../commands/setup/import.ts')));
+}
+
+function addBoard(program: CopseCommand, on: On): void {
+  const board = program.command('board').description('Back up, restore or rebuild the board.');
+  board
+    .command('backup')
+    .description('Copy the board now; an orchestrator does so at its start and daily.')
+    .option('--json', 'print { "file" }')
+    .examples([['copse board backup', '']])
+    .action(on(() => import('../../commands/board/backup.ts')));
+  board
+    .command('restore')
+    .argument('[snapshot]', 'its name, or a file (default: list them, and ask on a terminal)')
+    .description('Put a snapshot in the place of the board, which is kept aside.')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print { "snapshots": [...] }, or { "restored", "board", "aside" }')
+    .examples([['copse board restore', 'which snapshots there are']])
+    .action(on(() => import('../../commands/board/restore.ts')));
+  board
+    .command('rebuild')
+    .description('Put tasks back that only git and the worktrees know.')
+    .option('--empty', 'only make a new, empty board in the place of a lost one')
+    .option('--json', 'print { "found", "tasks": [...] }')
+    .details(
+      'Branches that did not land go to review, worktrees without commits are paused, tasks that trailers of landed commits name are done. What only the board knew stays unknown: assignments, priorities, dependencies, plans, the ledger.',
+    )
+    .examples([['copse board rebuild', 'after the board was lost']])
+    .action(on(() => import('../../commands/board/rebuild.ts')));
+}

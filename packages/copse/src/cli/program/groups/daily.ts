@@ -1,0 +1,113 @@
+/** The commands of every day. */
+
+import { defaultPolicy } from '../../../kernel/policy.ts';
+import { taskStatuses } from '../../../tasks/rules/task.ts';
+import { run as list } from '../../commands/tasks/list.ts';
+import { run as show } from '../../commands/tasks/show.ts';
+import type { CopseCommand } from '../command.ts';
+import { type CommandEntry, type On, aTask, byComma, withDefinition } from '../parts.ts';
+
+export const dailyCommands: readonly CommandEntry[] = [
+  { names: ['add'], add: addAdd },
+  { names: ['list', 'ls'], add: addList },
+  { names: ['show'], add: addShow },
+  { names: ['why'], add: addWhy },
+  { names: ['orchestrate', 'up'], add: addOrchestrate },
+];
+
+function addAdd(program: CopseCommand, on: On): void {
+  const { priority, kind } = defaultPolicy.task;
+  withDefinition(program.command('add').argument('<title...>', 'what to do, in a few words'))
+    .description('Add a task to the board.')
+    .option('--body <text>', 'the whole assignment')
+    .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
+    .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
+    .option('--json', 'print the task as JSON')
+    .details(`Without options, a task is p${priority}, of kind ${kind}, and for any agent.`)
+    .examples([
+      ['copse add "Add a login page" --priority p5 --area "src/auth/**"', ''],
+      ['copse add "Document the API" --depends cp-a1b2 --accept "npm run docs"', ''],
+    ])
+    .action(on(() => import('../../commands/tasks/add.ts')));
+}
+
+function addList(program: CopseCommand, on: On): void {
+  program
+    .command('list')
+    .alias('ls')
+    .description('List the tasks: active ones first, finished ones below.')
+    .option('--status <statuses>', `only these: ${taskStatuses.join(', ')}`, byComma)
+    .option('--plan <id>', 'only the tasks of this plan')
+    .option('--agent <name>', 'only the tasks for this agent')
+    .option('--all', 'all finished tasks, not only the latest')
+    .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
+    .option('--limit <n>', 'at most n tasks')
+    .option('--watch', 'show it again whenever it changes, until Ctrl+C')
+    .option('--json', 'print { "tasks": [...], "hasMore" }')
+    .details('On a terminal, lines are cut to its width; the whole reason: copse why <id>')
+    .examples([
+      ['copse list --status stuck,failed,in_review', 'which tasks wait for you'],
+      ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
+    ])
+    .action(on(() => Promise.resolve({ run: list })));
+}
+
+function addShow(program: CopseCommand, on: On): void {
+  program
+    .command('show')
+    .argument('<id>', 'a task id, or the unique beginning of one')
+    .description('Show a task with its ledger and artifacts.')
+    .option('--json', 'print the task as JSON')
+    .examples([['copse show a1b2', '']])
+    .action(on(() => Promise.resolve({ run: show })));
+}
+
+function addWhy(program: CopseCommand, on: On): void {
+  program
+    .command('why')
+    .argument('<id>', aTask)
+    .description('Explain the status of a task, and what to do about it.')
+    .option('--json', 'print { "task", "because", "next" }')
+    .examples([['copse why a1b2', '']])
+    .action(on(() => import('../../commands/tasks/why.ts')));
+}
+
+function addOrchestrate(program: CopseCommand, on: On): void {
+  const { orchestration, retry } = defaultPolicy;
+  program
+    .command('orchestrate')
+    .alias('up')
+    .description('Run agents on ready tasks, and land their finished work.')
+    .option(
+      '--max-agents <n>',
+      `agents at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
+    )
+    .option(
+      '--max-retries <n>',
+      `crashes after which a task fails (default: policy.max_retries, ${retry.maxRetries})`,
+    )
+    .option(
+      '--poll-interval <time>',
+      'longest time between two looks at the board (default: policy.poll_interval, 5s)',
+    )
+    .option(
+      '--until-idle',
+      'stop when no task can start or land without a person; fails if ready tasks are left that cannot start here',
+    )
+    .option('--once', 'start and land what is possible now, then stop')
+    .option('--dry-run', 'only show which tasks would start, and why the others wait')
+    .option(
+      '--command <line>',
+      'a shell command to use as the agent, instead of the agents in copse.yml; its prompt is in $COPSE_PROMPT_FILE',
+    )
+    .option('--json', 'with --dry-run: print { "plan": [...] }')
+    .details(
+      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over.',
+    )
+    .examples([
+      ['copse orchestrate', 'until Ctrl+C'],
+      ['copse up --until-idle --max-agents 8', 'in a script'],
+      ['copse up --command "./my-agent.sh"', 'any program can be an agent'],
+    ])
+    .action(on(() => import('../../commands/agents/orchestrate.ts')));
+}

@@ -1,0 +1,95 @@
+/** Commands that agents and their programs call. */
+
+import { openPhases } from '../../../agents/rules/session/session.ts';
+import type { CopseCommand } from '../command.ts';
+import { type CommandEntry, type On, aTask, taskHere } from '../parts.ts';
+
+export const forAgentsCommands: readonly CommandEntry[] = [
+  { names: ['finish'], add: addFinish },
+  { names: ['stuck'], add: addStuck },
+  { names: ['phase'], add: addPhase },
+  { names: ['heartbeat'], add: addHeartbeat },
+  { names: ['notify'], add: addNotify },
+  { names: ['mcp'], add: addMcp },
+  { names: ['hook'], add: addHook },
+];
+
+function addFinish(program: CopseCommand, on: On): void {
+  program
+    .command('finish')
+    .argument('[id]', taskHere)
+    .description('Report a task as finished and committed, then stop.')
+    .option('--no-changes', 'there was nothing to change')
+    .option('--summary <text>', 'what was done, in one or two lines')
+    .option('--json', 'print the report as JSON')
+    .examples([
+      ['copse finish --summary "Refuse empty tokens"', ''],
+      ['copse finish --no-changes', 'it was already done'],
+    ])
+    .action(on(() => import('../../commands/agents/finish.ts')));
+}
+
+function addStuck(program: CopseCommand, on: On): void {
+  program
+    .command('stuck')
+    .argument('[id]', taskHere)
+    .description('Ask a person for a decision, then stop.')
+    .option('--reason <text>', 'the question and the choices (- for standard input)')
+    .option('--json', 'print the report as JSON')
+    .examples([['copse stuck --reason "Delete the old table, or keep both?"', '']])
+    .action(on(() => import('../../commands/agents/stuck.ts')));
+}
+
+function addPhase(program: CopseCommand, on: On): void {
+  program
+    .command('phase')
+    .argument('<phase>', openPhases.join(', '))
+    .argument('[id]', taskHere)
+    .description('Report the phase of the work; phases only go forward.')
+    .option('--json', 'print { "task", "phase" }')
+    .examples([['copse phase working', '']])
+    .action(on(() => import('../../commands/agents/phase.ts')));
+}
+
+function addHeartbeat(program: CopseCommand, on: On): void {
+  program
+    .command('heartbeat')
+    .argument('[id]', taskHere)
+    .description('Renew the lease of a task during long work.')
+    .option('--json', 'print { "task", "alive" }')
+    .examples([['copse heartbeat', '']])
+    .action(on(() => import('../../commands/agents/heartbeat.ts')));
+}
+
+function addNotify(program: CopseCommand, on: On): void {
+  program
+    .command('notify')
+    .argument('<kind>', 'permission, idle, or none when it no longer waits')
+    .argument('[id]', `${aTask} (default: the task of the session or worktree)`)
+    .description('Report that an agent waits for a person.')
+    .option('--message <text>', 'what it waits for')
+    .option('--json', 'print { "task", "attention", "isNew" }')
+    .details('For hooks of agent programs. `notifications` in copse.yml says how people are notified.')
+    .examples([['copse notify idle --message "Which port?"', 'in a worktree']])
+    .action(on(() => import('../../commands/agents/notify.ts')));
+}
+
+function addMcp(program: CopseCommand, on: On): void {
+  program
+    .command('mcp')
+    .description('Serve the report commands to an agent as MCP tools.')
+    .details(
+      'Agent programs start it in a task’s worktree, and speak MCP with it on standard input and output.',
+    )
+    .examples([['claude mcp add copse -- copse mcp', 'register it with Claude Code']])
+    .action(on(() => import('../../commands/agents/mcp.ts')));
+}
+
+function addHook(program: CopseCommand, on: On): void {
+  program
+    .command('hook', { hidden: true })
+    .argument('<kind>', 'stop, permission or notice')
+    .description('Pass the question of an agent program’s hook to the runner.')
+    .option('--timeout <seconds>', 'the longest time to wait for an answer')
+    .action(on(() => import('../../commands/agents/hook.ts')));
+}

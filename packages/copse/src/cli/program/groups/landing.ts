@@ -1,0 +1,125 @@
+/** Commands about reviews and landing. */
+
+import type { CopseCommand } from '../command.ts';
+import { type CommandEntry, type On, aTarget, aTask, someTasks } from '../parts.ts';
+
+export const landingCommands: readonly CommandEntry[] = [
+  { names: ['review'], add: addReview },
+  { names: ['merge'], add: addMerge },
+  { names: ['queue'], add: addQueue },
+  { names: ['radar'], add: addRadar },
+];
+
+function addReview(program: CopseCommand, on: On): void {
+  program
+    .command('review')
+    .argument('[id]', `${aTask} (default: list all in review)`)
+    .description('Show finished work; approve it or send it back.')
+    .option('--approve', 'land exactly the current commit')
+    .option('--head <commit>', 'with --approve: only if the branch is still at this commit')
+    .option('--send-back [comment]', 'send it back to its agent with a comment')
+    .option('-m, --message <comment>', 'the comment for --send-back')
+    .option('--stat', 'only the files and numbers of lines')
+    .option('--command <line>', 'with --send-back: a shell command to use as the agent')
+    .option('--json', 'print { "reviews": [...] }, the review, or the decision')
+    .details('A branch that moves after the approval does not land; it goes back to review.')
+    .examples([
+      ['copse review', 'which tasks wait for review'],
+      ['copse review a1b2', 'show the changes; on a terminal, asks whether to approve'],
+      ['copse review a1b2 --approve', ''],
+      ['copse review a1b2 --send-back "Please add a test"', ''],
+    ])
+    .action(on(() => import('../../commands/queue/review.ts')));
+}
+
+function addMerge(program: CopseCommand, on: On): void {
+  program
+    .command('merge')
+    .argument('<ids...>', 'tasks in review, or tasks that need attention')
+    .description('Land finished tasks now, and wait for the result.')
+    .option('--now', 'skip the checks, which is recorded; conflicts are still refused')
+    .option('--json', 'print { "landings": [...] }')
+    .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel')
+    .examples([
+      ['copse list --status in_review', 'which tasks wait for review'],
+      ['copse merge a1b2 c3d4', ''],
+    ])
+    .action(on(() => import('../../commands/queue/merge.ts')));
+}
+
+function addQueue(program: CopseCommand, on: On): void {
+  const queue = program
+    .command('queue')
+    .description('Show the merge queue: what waits, why, and for how long.')
+    .option('--target <branch>', 'only the queue of this branch')
+    .option('-w, --watch', 'keep showing it until Ctrl+C (needs a terminal)')
+    .option('--json', 'print { "queues": [...] }')
+    .details(
+      'Times range from "all checks pass" to "every batch must be split"; they appear after the first check that passed.',
+    )
+    .examples([
+      ['copse queue --watch', ''],
+      ['copse queue front a1b2 --dry-run', 'which checks a hotfix would restart'],
+    ])
+    .action(on(() => import('../../commands/queue/queue.ts')));
+  queue
+    .command('pause')
+    .description('Stop landing, or stop accepting tasks.')
+    .option('--land', 'land nothing and start no checks (the default)')
+    .option('--accept', 'accept no more tasks; tasks in the queue still land')
+    .option('--reason <text>', 'why, shown to people who wait')
+    .option('--target <branch>', aTarget)
+    .option('--json', 'print { "target", "paused" }')
+    .examples([['copse queue pause --reason "release day"', '']])
+    .action(on(() => import('../../commands/queue/queue-pause.ts')));
+  queue
+    .command('resume')
+    .description('End a pause.')
+    .option('--land', 'land again')
+    .option('--accept', 'accept tasks again')
+    .option('--target <branch>', aTarget)
+    .option('--json', 'print { "target", "paused" }')
+    .examples([['copse queue resume', '']])
+    .action(on(() => import('../../commands/queue/queue-resume.ts')));
+  queue
+    .command('front')
+    .argument('<ids...>', someTasks)
+    .description('Move tasks to the front, to be checked alone (hotfix).')
+    .option('--dry-run', 'only show which checks would restart')
+    .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
+    .examples([['copse queue front a1b2', '']])
+    .action(on(() => import('../../commands/queue/queue-front.ts')));
+  queue
+    .command('cancel')
+    .argument('<ids...>', someTasks)
+    .description('Take tasks out of the queue, back to review.')
+    .option('--reason <text>', 'why')
+    .option('--dry-run', 'only show which checks would restart')
+    .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
+    .details('Branches and pull requests are not touched. Refused once the landing has begun.')
+    .examples([['copse queue cancel a1b2 --reason "Not before the release"', '']])
+    .action(on(() => import('../../commands/queue/queue-cancel.ts')));
+  queue
+    .command('retry')
+    .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
+    .description('Queue tasks again, or retry their failed checks now.')
+    .option('--json', 'print { "landings": [...] }')
+    .details(`
+Checks that could not run start at once, and a target whose checks failed is checked again.
+It does not wait for the landing; copse merge does.`)
+    .examples([['copse queue retry a1b2', '']])
+    .action(on(() => import('../../commands/queue/queue-retry.ts')));
+}
+
+function addRadar(program: CopseCommand, on: On): void {
+  program
+    .command('radar')
+    .argument('[id]', `${aTask} (default: all pairs)`)
+    .description('Show which live branches conflict or change the same files.')
+    .option('--json', 'print { "at", "branches": [...], "pairs": [...], "omitted" }')
+    .details(
+      'conflict: git cannot merge the two. overlap: both change the same files, and git can merge them. Uncommitted changes do not count.',
+    )
+    .examples([['copse radar a1b2', 'collisions of one task']])
+    .action(on(() => import('../../commands/queue/radar.ts')));
+}

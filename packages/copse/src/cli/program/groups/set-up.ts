@@ -1,0 +1,71 @@
+/** Commands that set up a machine or a repository. */
+
+import type { CopseCommand } from '../command.ts';
+import type { CommandEntry, On } from '../parts.ts';
+
+export const setUpCommands: readonly CommandEntry[] = [
+  { names: ['init'], add: addInit },
+  { names: ['config'], add: addConfig },
+  { names: ['doctor'], add: addDoctor },
+  { names: ['demo'], add: addDemo },
+  { names: ['completion'], add: addCompletion },
+];
+
+function addInit(program: CopseCommand, on: On): void {
+  program
+    .command('init')
+    .description('Write a copse.yml for the agent programs that are installed.')
+    .option('--dry-run', 'only print it')
+    .option('--yes', 'accept the set-up files that the repository has, without asking')
+    .examples([['copse init --dry-run', '']])
+    .action(on(() => import('../../commands/setup/init.ts')));
+}
+
+function addConfig(program: CopseCommand, on: On): void {
+  program
+    .command('config')
+    .argument('[what]', 'show, check, accept, schema or accept-remotes', 'show')
+    .description('Show or check the configuration; accept changed settings or remotes.')
+    .option('--yes', 'with accept: without asking')
+    .option('--json', 'print it as JSON')
+    .details(
+      'Copse uses copse.yml and the set-up files of the repository as you accepted them. A change of one of them, by a landing too, counts after `copse config accept` has shown it.',
+    )
+    .examples([
+      ['copse config check', ''],
+      ['copse config accept', 'show what changed, and ask'],
+    ])
+    .action(on(() => import('../../commands/setup/config.ts')));
+}
+
+function addDoctor(program: CopseCommand, on: On): void {
+  program
+    .command('doctor')
+    .description('Check this machine, this repository and its board.')
+    .option('--json', 'print { "checks": [...] }')
+    .examples([['copse doctor', '']])
+    .action(on(() => import('../../commands/setup/doctor.ts')));
+}
+
+function addDemo(program: CopseCommand, on: On): void {
+  program
+    .command('demo')
+    .description('Watch scripted agents finish seven tasks, in under a minute.')
+    .option('--dir <folder>', 'an empty or new folder (default: a temporary folder)')
+    .option('--keep', 'use a new folder copse-demo in the current folder')
+    .option('--speed <factor>', 'speed of the agents: 2 is twice as fast')
+    .details(
+      'It shows a crash, a conflict and a question. It needs no API key and no network, and changes nothing outside its folder, which stays; the last line says how to delete it. Ctrl+C ends the demo and its agents.',
+    )
+    .examples([['copse demo --dir ~/thermo --speed 2', '']])
+    .action(on(() => import('../../commands/setup/demo.ts')));
+}
+
+function addCompletion(program: CopseCommand, on: On): void {
+  program
+    .command('completion')
+    .argument('<shell>', 'bash, zsh or fish')
+    .description('Print a completion script for your shell.')
+    .examples([['source <(copse completion bash)', 'in ~/.bashrc']])
+    .action(on(() => import('../../commands/setup/completion.ts')));
+}

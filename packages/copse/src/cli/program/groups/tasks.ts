@@ -1,0 +1,103 @@
+/** Commands that change tasks, plans and the ledger. */
+
+import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
+import type { CopseCommand } from '../command.ts';
+import { type CommandEntry, type On, byComma, withDefinition } from '../parts.ts';
+
+export const tasksCommands: readonly CommandEntry[] = [
+  { names: ['edit'], add: addEdit },
+  { names: ['delete', 'rm'], add: addDelete },
+  { names: ['plan', 'prd'], add: addPlan },
+  { names: ['ledger'], add: addLedger },
+];
+
+function addEdit(program: CopseCommand, on: On): void {
+  withDefinition(program.command('edit').argument('<id>', 'a task id, or the unique beginning of one'))
+    .description('Change a task.')
+    .option('--title <title>', 'a new title')
+    .option('--body <text>', 'the whole assignment')
+    .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
+    .option('--depends <ids>', 'more tasks that must be done first', byComma)
+    .option('--not-depends <ids>', 'tasks that it no longer waits for', byComma)
+    .option('--no-area', 'no areas')
+    .option('--no-requires', 'no required capabilities')
+    .option('--no-accept', 'no accept commands')
+    .option('--no-plan', 'no plan')
+    .option('--no-agent', 'any agent')
+    .option('--json', 'print the task as JSON')
+    .details('Areas, capabilities and accept commands replace the old ones; dependencies are added.')
+    .examples([['copse edit a1b2 --priority p5 --depends cp-c3d4', '']])
+    .action(on(() => import('../../commands/tasks/edit.ts')));
+}
+
+function addDelete(program: CopseCommand, on: On): void {
+  program
+    .command('delete')
+    .alias('rm')
+    .argument('<ids...>', 'task ids, or unique beginnings of them')
+    .description('Delete tasks, stop their agents and remove their worktrees.')
+    .option('--unlink', 'also if other tasks wait for them; those stop waiting')
+    .option('--keep-worktree', 'leave their worktrees as they are')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print { "deleted": [...] }')
+    .details(
+      'Uncommitted files are rescued first, and copse undo brings a worktree back.\nBranches that are not merged stay, and all events.',
+    )
+    .examples([
+      ['copse delete a1b2 c3d4', ''],
+      ['copse delete a1b2 --keep-worktree --yes', 'in a script'],
+    ])
+    .action(on(() => import('../../commands/tasks/delete.ts')));
+}
+
+function addPlan(program: CopseCommand, on: On): void {
+  const plan = program.command('plan').alias('prd').description('Plans: documents that group tasks.');
+  plan
+    .command('add')
+    .argument('<title...>', 'the title of the plan')
+    .description('Add a plan.')
+    .option('--body <text>', 'the text of the plan')
+    .option('--body-file <file>', 'the text of the plan, from a file (- for standard input)')
+    .option('--json', 'print the plan as JSON')
+    .examples([['copse plan add "Passwordless login" --body-file plans/login.md', '']])
+    .action(on(() => import('../../commands/plans/plan-add.ts')));
+  plan
+    .command('show')
+    .argument('<id>', 'a plan id, or the unique beginning of one')
+    .description('Show a plan and its tasks.')
+    .option('--json', 'print the plan as JSON')
+    .examples([['copse plan show pl-a1b2', '']])
+    .action(on(() => import('../../commands/plans/plan-show.ts')));
+  plan
+    .command('list')
+    .description('List the plans.')
+    .option('--json', 'print { "plans": [...] }')
+    .examples([['copse plan list --json', '']])
+    .action(on(() => import('../../commands/plans/plan-list.ts')));
+}
+
+function addLedger(program: CopseCommand, on: On): void {
+  const ledger = program
+    .command('ledger')
+    .description('Notes of a task: learnings, decisions, handoffs, crashes.');
+  ledger
+    .command('add')
+    .argument('<kind>', ledgerKinds.join(', '))
+    .argument('<text...>', 'what the next agent should know (- for standard input)')
+    .description('Add an entry to the ledger of a task.')
+    .option('--task <id>', 'the task (default: COPSE_TASK_ID, or the task of the current worktree)')
+    .option('--json', 'print the entry as JSON')
+    .examples([
+      ['copse ledger add learning "Migrations must run before the tests" --task a1b2', ''],
+      ['copse ledger add handoff "The parser is done, the printer is not"', 'in its worktree'],
+    ])
+    .action(on(() => import('../../commands/plans/ledger-add.ts')));
+  ledger
+    .command('list')
+    .argument('[id]', `${aTask} (default: COPSE_TASK_ID)`)
+    .description('List the ledger of a task.')
+    .option('--task <id>', 'the same as the argument')
+    .option('--json', 'print { "entries": [...] }')
+    .examples([['copse ledger list a1b2', '']])
+    .action(on(() => import('../../commands/plans/ledger-list.ts')));
+}
