@@ -41,7 +41,7 @@ Active (9)
 Completed (2)
 [x] cp-mmmm CANCELLED (1d) Support old browsers
       Not needed
-[✓] cp-kkkk DONE (2d) Choose a licence
+[✓] cp-kkkk DONE (2d) Choose a licence  1f2e3d4c5b
 The whole reason: copse why <id>
 `);
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -161,7 +161,7 @@ Attempts
 
   test('shows result, duration, cost and summary of each attempt, and the landed commit', async () => {
     expect(`\n${await shownAt80('kkkk')}`).toBe(`
-[✓] cp-kkkk DONE (2d) Choose a licence
+[✓] cp-kkkk DONE (2d) Choose a licence  1f2e3d4c5b
     priority    p3
     agent       claude
     worktree    /w/cp-kkkk
@@ -183,6 +183,43 @@ Attempts
         { agent: 'claude', result: 'completed', durationMs: 600_000, exitCode: 0, words: 'Done as asked' },
       ],
       landed: { commit: '1f2e3d4c5b'.repeat(4), target: 'main' },
+    });
+  });
+});
+
+describe('what else is told', () => {
+  test('copse events, in sentences with titles', async () => {
+    const text = await printed(['events'], { cwd });
+    const sentences = text.replaceAll(/^\d+ \S+ \S+ /gm, '').split('\n');
+    for (const sentence of [
+      'cp-bbbb Clean the build folders: codex started',
+      'cp-bbbb Clean the build folders: its agent asks to use Bash: rm -rf build …',
+      'cp-ffff Rename the loader of the configuration in all places where it is named: needs you: It conflicts with main in src/a.ts',
+      'cp-gggg Write the changelog: failed after 3 attempts; last error: exit code 1',
+      'cp-kkkk Choose a licence: landed as 1f2e3d4c5b',
+      'cp-mmmm Support old browsers: cancelled: Not needed',
+    ])
+      expect(sentences).toContain(sentence);
+    expect(await printed(['events', '--raw'], { cwd })).toContain(' task.cancelled cp-mmmm Not needed person\n');
+  });
+
+  test('copse plan show: progress and landed commits', async () => {
+    const at = { cwd: newRepository(area) };
+    await printed(['list'], at);
+    const [landed, ready] = [oneOfEach.find(({ id }) => id === 'kkkk'), oneOfEach.find(({ id }) => id === 'hhhh')];
+    const definition = { plan: 'pl-aaaa' as never };
+    const stories = [landed, ready].flatMap((story) => (story ? [{ ...story, definition }] : []));
+    await tell(at.cwd, stories, { plan: 'pl-aaaa' });
+    expect(`\n${await printed(['plan', 'show', 'pl-aaaa'], { ...at, terminal: narrow })}`).toBe(`
+pl-aaaa Log in (1 of 2 done, 1 ready)
+
+    Why
+
+[✓] cp-kkkk DONE (2d) Choose a licence  1f2e3d4c5b
+[ ] cp-hhhh READY (2m) Translate
+`);
+    expect(await answer(['plan', 'show', 'pl-aaaa'], at)).toMatchObject({
+      landed: [{ task: 'cp-kkkk', commit: '1f2e3d4c5b'.repeat(4) }],
     });
   });
 });

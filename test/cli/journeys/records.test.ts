@@ -52,7 +52,7 @@ describe('copse plan', () => {
     expect(await answer(['prd', 'list'], at)).toEqual({ plans: [shown] });
     expect(await printed(['plan', 'list'], at)).toBe(`${plan.id} Login page (0 of 1 done)\n`);
     expect(await printed(['plan', 'show', plan.id], at)).toMatch(
-      /^pl-\w+ Login page \(0 of 1 done\)\n\n {4}# Login\n {4}Because of ☂\n\s+\[ \] cp-\w+ READY \(\ds\) Form\n$/,
+      /^pl-\w+ Login page \(0 of 1 done, 1 ready\)\n\n {4}# Login\n {4}Because of ☂\n\s+\[ \] cp-\w+ READY \(\ds\) Form\n$/,
     );
   });
 });

@@ -95,6 +95,12 @@ describe('copse add', () => {
     const nothingYet = {
       attention: null,
       question: null,
+      lastQuestion: null,
+      phase: null,
+      process: null,
+      workspace: null,
+      attempts: [],
+      landed: null,
       undone: null,
       summary: null,
       warnings: [],
@@ -105,6 +111,10 @@ describe('copse add', () => {
     const { tasks } = await answer<{ tasks: TaskDocument[] }>(['list'], { cwd });
     expect(tasks.find(({ id }) => id === added.id)).toEqual({
       ...summary,
+      phase: null,
+      attention: null,
+      message: null,
+      askedBy: null,
       question: null,
       queue: null,
       collisions: [],

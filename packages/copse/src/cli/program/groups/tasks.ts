@@ -2,7 +2,7 @@
 
 import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
 import type { CopseCommand } from '../command.ts';
-import { type CommandEntry, type On, byComma, withDefinition } from '../parts.ts';
+import { type CommandEntry, type On, byComma, withDefinition, aTask } from '../parts.ts';
 
 export const tasksCommands: readonly CommandEntry[] = [
   { names: ['edit'], add: addEdit },
