@@ -26,7 +26,9 @@ test.each([
 ])('%s is in at most %i files', (command, most) => {
   const core = filesOf(requireFile('main'));
   const own = command === 'list' ? [] : filesOf(requireFile(command));
-  expect(new Set([...core, ...own]).size).toBeLessThanOrEqual(most);
+  // The entry has loaded that of the compile cache already.
+  const isCounted = (file: string) => !file.startsWith('chunk-cli-start-');
+  expect([...new Set([...core, ...own])].filter(isCounted).length).toBeLessThanOrEqual(most);
 });
 
 /** Otherwise V8 compiles everything anew at every start, and `--version` loads all that `list` loads. */

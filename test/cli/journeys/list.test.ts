@@ -1,5 +1,8 @@
 /** `copse list`, as people see it at 80 columns, and as programs read it. */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { answer, copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
@@ -201,6 +204,30 @@ describe('what else is told', () => {
     ])
       expect(sentences).toContain(sentence);
     expect(await printed(['events', '--raw'], { cwd })).toContain(' task.cancelled cp-mmmm Not needed person\n');
+  });
+
+  test('copse events, cut to the width, with the title before the clause', async () => {
+    const text = await printed(['events', '--task', 'ffff', '--last', '1'], { cwd, terminal: narrow });
+    expect(text.replace(/^\d+ \S+ \S+/, '')).toBe(
+      ' cp-ffff Rename the…: needs you: It conflicts with main…\n',
+    );
+  });
+
+  test('copse logs -n, and as JSON', async () => {
+    const logs = path.join(cwd, '.copse', 'logs', 'cp-aaaa');
+    mkdirSync(logs, { recursive: true });
+    writeFileSync(path.join(logs, 'at-aaaa.log'), 'one\ntwo\nthrée\n');
+    expect(await printed(['logs', 'aaaa', '-n', '2'], { cwd })).toBe('two\nthrée\n');
+    expect(await printed(['logs', 'aaaa', '-n', '0'], { cwd })).toBe('');
+    expect(await answer(['logs', 'aaaa', '-n', '2'], { cwd })).toMatchObject({
+      task: 'cp-aaaa',
+      logs: [{ attempt: 'at-aaaa', isWhole: false, lines: ['two', 'thrée'] }],
+    });
+    const { code, stderr } = await copse(['logs', 'aaaa', '--json', '--follow'], { cwd });
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('copse logs cp-aaaa --follow') as string,
+    });
   });
 
   test('copse plan show: progress and landed commits', async () => {

@@ -167,11 +167,11 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
 }
 
 /** Nothing when another leader of the queue landed it: it removes the worktree. */
-function removedText({ removed, task }: Extract<LandingResult, { kind: 'landed' }>): readonly string[] {
+function removedText({ removed }: Extract<LandingResult, { kind: 'landed' }>): readonly string[] {
   if (!removed?.worktree) return [];
   const { worktree, branch, branchDeleted } = removed;
   const also = branchDeleted && branch !== null ? ` and its branch ${shown(branch)}` : '';
-  return [`Removed its worktree ${shown(worktree)}${also}`, `To bring them back: copse undo ${task}`];
+  return [`Removed its worktree ${shown(worktree)}${also}`];
 }
 
 function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {

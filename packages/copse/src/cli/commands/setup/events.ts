@@ -11,7 +11,7 @@ import { eventView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { cutAtWords } from '../../screen/fit.ts';
+import { columnsOf, cutAtWords } from '../../screen/fit.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 
@@ -65,9 +65,18 @@ async function numberBefore(board: Board, count: number, task: TaskId | undefine
 function sentence({ output }: Cli, recorded: RecordedEvent, task: EventTask | undefined): string {
   const { number, at } = eventView(recorded);
   const when = `${number} ${at.replace('T', ' ').slice(0, 19)}`;
-  const about = task === undefined ? '' : `${[task.id, task.title ?? []].flat().join(' ')}: `;
-  const text = shown(`${about}${eventClause(recorded.event)}${authorText(recorded, task)}`);
-  return `${output.style('dim', when)} ${cutAtWords(text, columnsFor(output) - when.length - 1)}`;
+  const clause = shown(`${eventClause(recorded.event)}${authorText(recorded, task)}`);
+  const room = columnsFor(output) - when.length - 1;
+  const about = task === undefined ? '' : aboutTask(task, room - columnsOf(clause));
+  return `${output.style('dim', when)} ${cutAtWords(about + clause, room)}`;
+}
+
+/** The title gives way to the clause, down to this. */
+const LEAST_TITLE = 16;
+
+function aboutTask({ id, title }: EventTask, room: number): string {
+  if (title === null) return `${id}: `;
+  return `${id} ${cutAtWords(shown(title), Math.max(LEAST_TITLE, room - id.length - 3))}: `;
 }
 
 /** Only where it says something: agents and orchestrators record most events. */

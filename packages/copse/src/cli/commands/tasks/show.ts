@@ -152,9 +152,9 @@ function processText({ process }: Facts): string | null {
 
 function worktreeText({ workspace }: Facts): string | null {
   if (!workspace?.worktree) return null;
-  const { disposition, task, worktree } = workspace;
+  const { disposition, worktree } = workspace;
   const path = shown(worktree.path);
-  if (disposition.is === 'released') return `${path} (removed; to bring it back: copse undo ${task})`;
+  if (disposition.is === 'released') return `${path} (removed)`;
   return disposition.is === 'kept' ? `${path} (kept: ${shown(oneLine(disposition.detail))})` : path;
 }
 
