@@ -38,7 +38,11 @@ export async function onTerminal(
     open.shift();
     const [, keys] = next;
     if (typeof keys === 'string') child.stdin.write(keys);
-    else keys().then((typed) => child.stdin.write(typed), () => child.kill('SIGKILL'));
+    else
+      keys().then(
+        (typed) => child.stdin.write(typed),
+        () => child.kill('SIGKILL'),
+      );
   });
   await new Promise((resolve, reject) => {
     child.on('error', reject);

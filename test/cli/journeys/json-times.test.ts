@@ -26,7 +26,9 @@ beforeAll(async () => {
   await answer(['undo', task], at);
   await answer(['board', 'backup'], at);
   await answer(['ledger', 'add', 'learning', 'x', '--task', task], at);
-  ({ rescues: [{ ref }] } = await answer<{ rescues: [{ ref: string }] }>(['rescue', 'list'], at));
+  ({
+    rescues: [{ ref }],
+  } = await answer<{ rescues: [{ ref: string }] }>(['rescue', 'list'], at));
   const logs = path.join(at.cwd, '.copse', 'logs', 'cp-aaaa');
   mkdirSync(logs, { recursive: true });
   writeFileSync(path.join(logs, 'at-aaaa.log'), 'one\ntwo\nthree\n');

@@ -203,7 +203,9 @@ describe('what else is told', () => {
       'cp-mmmm Support old browsers: cancelled: Not needed',
     ])
       expect(sentences).toContain(sentence);
-    expect(await printed(['events', '--raw'], { cwd })).toContain(' task.cancelled cp-mmmm Not needed person\n');
+    expect(await printed(['events', '--raw'], { cwd })).toContain(
+      ' task.cancelled cp-mmmm Not needed person\n',
+    );
   });
 
   test('copse events, cut to the width, with the title before the clause', async () => {
@@ -233,7 +235,10 @@ describe('what else is told', () => {
   test('copse plan show: progress and landed commits', async () => {
     const at = { cwd: newRepository(area) };
     await printed(['list'], at);
-    const [landed, ready] = [oneOfEach.find(({ id }) => id === 'kkkk'), oneOfEach.find(({ id }) => id === 'hhhh')];
+    const [landed, ready] = [
+      oneOfEach.find(({ id }) => id === 'kkkk'),
+      oneOfEach.find(({ id }) => id === 'hhhh'),
+    ];
     const definition = { plan: 'pl-aaaa' as never };
     const stories = [landed, ready].flatMap((story) => (story ? [{ ...story, definition }] : []));
     await tell(at.cwd, stories, { plan: 'pl-aaaa' });

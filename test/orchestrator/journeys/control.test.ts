@@ -82,7 +82,8 @@ describe('while agents work', () => {
     ]);
     orchestrator = startCopse(['orchestrate'], { ...scene.at, env: { TMUX_TMPDIR } });
     output = finished(orchestrator);
-    for (const word of ['pausable', 'cancellable', 'deletable', ...(hasTmux ? ['shown'] : [])]) await until(noted(word));
+    for (const word of ['pausable', 'cancellable', 'deletable', ...(hasTmux ? ['shown'] : [])])
+      await until(noted(word));
     await becomes('asks', 'stuck');
   });
 

@@ -83,7 +83,9 @@ test('a conflict is refused, with checks or without', async () => {
 
 test('without checks it says that the landing is unverified', async () => {
   const { scene, id } = await reviewed({ plain: PLAIN }, { hasChecks: false });
-  expect(await scene.merge(id('plain'))).toMatch(/ \(unverified: there are no checks\)\n {4}Removed its worktree .+\n$/);
+  expect(await scene.merge(id('plain'))).toMatch(
+    / \(unverified: there are no checks\)\n {4}Removed its worktree .+\n$/,
+  );
 });
 
 test('Ctrl+C while waiting leaves it in the queue, and the next leader lands it', async () => {

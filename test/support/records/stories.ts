@@ -73,65 +73,63 @@ function eventsOf(story: Story, now: number, node: NodeId): readonly BoardEvent[
   const { id, session, attempt, at } = of;
   const began = timestamp(at - 10 * MINUTE);
   const agent = brand<AgentName>(story.agent ?? 'claude');
-  const definition: TaskDefinition = ({
-	title: story.title,
-	body: '',
-	priority: 3,
-	kind: 'code',
-	dependsOn: [],
-	areas: [],
-	requires: [],
-	...{
-		plan: null,
-		agent: null,
-		accept: [],
-		workItem: null
-	},
-	...story.definition
-});
+  const definition: TaskDefinition = {
+    title: story.title,
+    body: '',
+    priority: 3,
+    kind: 'code',
+    dependsOn: [],
+    areas: [],
+    requires: [],
+    plan: null,
+    agent: null,
+    accept: [],
+    workItem: null,
+    ...story.definition,
+  } as TaskDefinition;
   const status = definition.dependsOn.length > 0 ? 'pending' : 'ready';
   const created: BoardEvent = { type: 'task.created', id, at: end ? began : at, definition, status };
   if (end === undefined) return [created];
   const claim = { session, attempt, node, agent, token };
   return [
     created,
-    ...[{ type: 'task.claimed', id, at: end(of).length === 0 ? at : began, claim, leaseUntil: at } as const],
-    ({
-	type: 'session.opened',
-	id: session,
-	at: began,
-	task: id,
-	agent,
-	workItem: null,
-	follows: null,
-	phase: 'working'
-}),
+    { type: 'task.claimed', id, at: end(of).length === 0 ? at : began, claim, leaseUntil: at },
+    {
+      type: 'session.opened',
+      id: session,
+      at: began,
+      task: id,
+      agent,
+      workItem: null,
+      follows: null,
+      phase: 'working',
+    },
     { type: 'attempt.started', id: attempt, at: began, session, task: id, node, token },
-    ({
-	type: 'workspace.prepared',
-	id: brand<WorkspaceId>(`ws-${story.id}`),
-	at: began,
-	task: id,
-	node,
-	strategy: 'git_worktree',
-	worktree: {
-		path: `/w/${id}`,
-		branch: brand<BranchName>(`copse/${id}`),
-		baseBranch: main,
-		baseCommit: commit
-	}
-}),
+    {
+      type: 'workspace.prepared',
+      id: brand<WorkspaceId>(`ws-${story.id}`),
+      at: began,
+      task: id,
+      node,
+      strategy: 'git_worktree',
+      worktree: {
+        path: `/w/${id}`,
+        branch: brand<BranchName>(`copse/${id}`),
+        baseBranch: main,
+        baseCommit: commit,
+      },
+    },
     ...end(of),
   ];
 }
 
-const ended = ({ attempt, at }: StoryOf, reason: 'completed' | 'stuck' | 'crashed'): BoardEvent => (({
-	type: 'attempt.ended',
-	id: attempt,
-	at,
-	reason,
-	exitCode: reason === 'crashed' ? 1 : 0
-}));
+const ended = ({ attempt, at }: StoryOf, reason: 'completed' | 'stuck' | 'crashed'): BoardEvent => ({
+  type: 'attempt.ended',
+  id: attempt,
+  at,
+  reason,
+  exitCode: reason === 'crashed' ? 1 : 0,
+});
 
 const completed = (of: StoryOf, summary?: string): readonly BoardEvent[] => [
   { type: 'session.completed', id: of.session, at: of.at, ...(summary && { summary }) },
@@ -139,19 +137,19 @@ const completed = (of: StoryOf, summary?: string): readonly BoardEvent[] => [
 ];
 
 /** How a story ends. */
-export const ends = {
+const ends = {
   running: () => [],
   asking: ({ session, at }: StoryOf) => [
-    ({
-	type: 'session.asked',
-	id: session,
-	at,
-	question: {
-		id: 'q1',
-		tool: 'Bash',
-		what: 'rm -rf build\nrm -rf dist'
-	}
-}),
+    {
+      type: 'session.asked',
+      id: session,
+      at,
+      question: {
+        id: 'q1',
+        tool: 'Bash',
+        what: 'rm -rf build\nrm -rf dist',
+      },
+    },
   ],
   idle: ({ session, at }: StoryOf) => [
     { type: 'session.attention', id: session, at, attention: 'idle', message: 'Which port?\nOr any?' },
@@ -171,13 +169,14 @@ export const ends = {
   ],
   attention: (of: StoryOf) => [
     ...completed(of),
-    ({
-	type: 'task.needs_attention',
-	id: of.id,
-	at: of.at,
-	because: 'conflict',
-	reason: 'It conflicts with main in src/a.ts:\n  <<<<<<< ours\n  one\n  =======\n  other\n  >>>>>>> theirs'
-}),
+    {
+      type: 'task.needs_attention',
+      id: of.id,
+      at: of.at,
+      because: 'conflict',
+      reason:
+        'It conflicts with main in src/a.ts:\n  <<<<<<< ours\n  one\n  =======\n  other\n  >>>>>>> theirs',
+    },
   ],
   failed: (of: StoryOf) => [
     ended(of, 'crashed'),
@@ -190,15 +189,15 @@ export const ends = {
     return [
       { type: 'session.used', id: of.session, at: of.at, usage },
       ...completed(of, 'Done as asked'),
-      ({
-	type: 'landing.queued',
-	id: landing,
-	at: of.at,
-	task: of.id,
-	target: main,
-	attempt: of.attempt,
-	head: commit
-}),
+      {
+        type: 'landing.queued',
+        id: landing,
+        at: of.at,
+        task: of.id,
+        target: main,
+        attempt: of.attempt,
+        head: commit,
+      },
       { type: 'task.queued', id: of.id, at: of.at, landing },
       { type: 'landing.merging', id: landing, at: of.at },
       { type: 'landing.landed', id: landing, at: of.at, commit },

@@ -202,7 +202,9 @@ describe('copse worktrees', () => {
       worktrees: [{ ...facts, taskStatus: 'in_progress', operation: null, why: null }],
     });
     expect(await printed(['worktrees'], at)).toMatch(
-      new RegExp(`^${task} ACTIVE \\(\\d+s\\) Listed\n {6}task in progress · ${branch} · 1 ahead · 1 uncommitted\n {6}/`),
+      new RegExp(
+        `^${task} ACTIVE \\(\\d+s\\) Listed\n {6}task in progress · ${branch} · 1 ahead · 1 uncommitted\n {6}/`,
+      ),
     );
     git(worktree, 'checkout', '--quiet', '--detach');
     expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, branch: null }] });

@@ -9,7 +9,7 @@ import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { type ReasonFacts, reasonLine } from '../../explain/rules/reason.ts';
 import type { Output } from '../output.ts';
-import { columnsOf, cutAtWords } from './fit.ts';
+import { columnsOf, cutAtWords } from './screen.ts';
 
 type StatusLook = readonly [mark: string, style: Parameters<Output['style']>[0]];
 
@@ -48,8 +48,8 @@ export interface ListLook {
 }
 
 /** Lines are cut on a terminal only: programs read whole lines. */
-export function columnsFor({ isTerminal, columns }: Output): number {
-  return isTerminal ? columns() : Infinity;
+export function columnsFor(output: Output): number {
+  return output.isTerminal ? output.columns() : Infinity;
 }
 
 /** As `taskLine`, but each of the two lines fits the terminal; `reserved` columns of the first one stay free. */

@@ -28,9 +28,11 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.dependencies_changed': ({ dependsOn }) =>
     dependsOn.length === 0 ? 'waits for no other task' : `waits for ${named([...dependsOn])}`,
   'task.promoted': () => 'ready: its dependencies are done',
-  'task.claimed': ({ claim }) => (claim.isByHand ? `${claim.agent} took it by hand` : `${claim.agent} started`),
+  'task.claimed': ({ claim }) =>
+    claim.isByHand ? `${claim.agent} took it by hand` : `${claim.agent} started`,
   'task.resumed': ({ claim }) => `${claim.agent} continues`,
-  'task.restarted': ({ grant }) => (grant === null ? 'to be started again' : `${grant.claim.agent} starts again`),
+  'task.restarted': ({ grant }) =>
+    grant === null ? 'to be started again' : `${grant.claim.agent} starts again`,
   'task.handed_back': (event) => `handed back to its agent: ${attentionText(event)}`,
   'task.sent_to_review': ({ pullRequest }) =>
     pullRequest === null ? 'finished, waiting for your review' : oneLine(summarise(pullRequest)),
@@ -98,7 +100,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
     `the check ended: ${verdict}${exitCode ? `, exit code ${exitCode}` : ''}`,
   'queue.paused': ({ id, what, reason }) =>
     `the queue of ${id} ${what === 'accept' ? 'accepts no more tasks' : 'lands nothing'}${because(reason)}`,
-  'queue.resumed': ({ id, what }) => `the queue of ${id} ${what === 'accept' ? 'accepts tasks' : 'lands'} again`,
+  'queue.resumed': ({ id, what }) =>
+    `the queue of ${id} ${what === 'accept' ? 'accepts tasks' : 'lands'} again`,
   'queue.retried': ({ id }) => `the queue of ${id} runs its checks again`,
   'queue.decided': ({ id }) => `the queue of ${id} has a new plan`,
   'queue.stalled': ({ id, reason }) => `the queue of ${id} stalled: ${oneLine(waitText(reason))}`,

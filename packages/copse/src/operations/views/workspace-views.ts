@@ -19,7 +19,8 @@ export function workView(task: TaskId, prepared: ShownWork) {
   return { task, worktree: workspace.strategy === 'none' ? null : path, branch, base, reused, ports, notes };
 }
 
-interface FolderSize {
+/** `isWhole`: everything was counted before the time was up. */
+interface ShownSize {
   readonly bytes: number;
   readonly isWhole: boolean;
 }
@@ -38,8 +39,14 @@ interface Listed {
   readonly operation: string | null;
 }
 
-export function worktreeView({ workspace, path, ...facts }: Listed, size?: FolderSize) {
-  return { task: workspace.task, worktree: path, ...facts, ...(size && { size }), since: time(workspace.preparedAt) };
+export function worktreeView({ workspace, path, ...facts }: Listed, size?: ShownSize) {
+  return {
+    task: workspace.task,
+    worktree: path,
+    ...facts,
+    ...(size && { size }),
+    since: time(workspace.preparedAt),
+  };
 }
 
 interface ShownRemoval {

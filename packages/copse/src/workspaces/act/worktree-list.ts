@@ -98,18 +98,16 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
     const isGone = facts.state === 'absent';
     const why = isGone ? 'its folder is gone' : facts.why;
     const status = isGone ? 'missing' : 'broken';
-    return ({
-	...of,
-	status,
-	why,
-	branch,
-	...{
-		ahead: null,
-		uncommitted: null,
-		operation: null,
-		isReadyToMerge: false
-	}
-});
+    return {
+      ...of,
+      status,
+      why,
+      branch,
+      ahead: null,
+      uncommitted: null,
+      operation: null,
+      isReadyToMerge: false,
+    };
   }
   const [counts, uncommitted] = await Promise.all([
     countCommits(context, workspace, facts),
@@ -131,18 +129,16 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
   const isCommitted = uncommitted === 0 && operation === null && facts.branch === branch;
   const isReadyToMerge =
     isCommitted && (ahead ?? 0) > 0 && taskStatus !== null && isAllowed('merge', taskStatus);
-  return ({
-	...of,
-	status,
-	why: null,
-	branch: facts.branch,
-	...{
-		ahead,
-		uncommitted,
-		operation,
-		isReadyToMerge
-	}
-});
+  return {
+    ...of,
+    status,
+    why: null,
+    branch: facts.branch,
+    ahead,
+    uncommitted,
+    operation,
+    isReadyToMerge,
+  };
 }
 
 async function countCommits(

@@ -11,7 +11,7 @@ import { eventView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { columnsOf, cutAtWords } from '../../screen/fit.ts';
+import { columnsOf, cutAtWords } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 

@@ -9,7 +9,7 @@ import { type RemovedOne, withIgnored } from '../../../workspaces/discard/cleanu
 import { canAsk, confirm } from '../../ask.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { removedLines } from '../../screen/removed-text.ts';
+import { removedLines } from '../workspaces/removed-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -94,7 +94,9 @@ async function print({ output }: Cli, context: RunContext, result: Result): Prom
   if (task.state.status === 'landing') output.line('    it left the queue');
   const kept = removed === null ? (await workspaceOf(context, task.id))?.worktree : undefined;
   if (kept)
-    output.line(`    worktree ${shown(kept.path)} and branch ${shown(kept.branch)} kept: copse cleanup ${task.id}`);
+    output.line(
+      `    worktree ${shown(kept.path)} and branch ${shown(kept.branch)} kept: copse cleanup ${task.id}`,
+    );
   if (removed === null || removed.path === null) return;
   output.line(`    worktree ${shown(removed.path)} removed`);
   for (const line of removedLines(removed, output)) output.line(line);

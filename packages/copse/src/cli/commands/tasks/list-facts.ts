@@ -17,7 +17,7 @@ import { type Finding, findingsOf } from '../../../radar/rules/radar.ts';
 import { type TaskSummary, statusesForPeople } from '../../../tasks/rules/task.ts';
 import type { Cli } from '../../invocation.ts';
 
-export interface QueuePlace {
+interface QueuePlace {
   readonly position: number;
   readonly of: number;
   readonly state: EntryState;

@@ -37,12 +37,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const recent = options.all ? undefined : policy.list.recentlyFinished;
     const look = () => load(cli, context, filter, { ...order, recent });
     if (options.watch) {
-      const { watchLines } = await import('../../screen/watch-lines.ts');
+      const { watchLines } = await import('./list-watch.ts');
       return watchLines(cli, board, async () => lines(cli, context, await look()), options);
     }
     const listed = await look();
     if (options.json) cli.output.json({ tasks: views(listed), hasMore: listed.hasMore });
-    else for (const line of lines(cli, context, listed, Object.keys(filter).length > 0)) cli.output.line(line);
+    else
+      for (const line of lines(cli, context, listed, Object.keys(filter).length > 0)) cli.output.line(line);
   });
 }
 
@@ -127,7 +128,7 @@ function compared(one: string, other: string): number {
 }
 
 function views({ live, finished, facts, findings }: Listed) {
-  return [...live, ...finished].map((task) => {
+  const view = (task: TaskSummary) => {
     const { session, question, message, waiting, queue } = facts.get(task.id) ?? NO_FACTS;
     const running = session?.state.life === 'live' ? session.state : null;
     const isAsking = task.state.status === 'stuck' || running?.attention != null;
@@ -141,7 +142,8 @@ function views({ live, finished, facts, findings }: Listed) {
       queue: queue ?? null,
       collisions: findings(task.id).map(findingView),
     };
-  });
+  };
+  return [...live, ...finished].map(view);
 }
 
 function lines(

@@ -16,7 +16,7 @@ import type { Attempt } from '../../../tasks/rules/attempt.ts';
 import type { Task } from '../../../tasks/rules/task.ts';
 import type { Cli } from '../../invocation.ts';
 
-export type Facts = Awaited<ReturnType<typeof loadFacts>>;
+export type ShowFacts = Awaited<ReturnType<typeof loadFacts>>;
 
 export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
   const { id, dependsOn } = task;
@@ -101,13 +101,13 @@ function waitingOf({ state }: Task, landings: readonly Landing[]): string | null
   return waiting ? waitText(waiting) : null;
 }
 
-interface Landed {
+interface LandedAt {
   readonly commit: string;
   readonly target: string;
   readonly at: Timestamp;
 }
 
-function landedOf(landings: readonly Landing[]): Landed | null {
+function landedOf(landings: readonly Landing[]): LandedAt | null {
   const last = landings.findLast(({ state }) => state.status === 'landed');
   if (last?.state.status !== 'landed') return null;
   return { commit: last.state.commit, target: last.target, at: last.state.since };

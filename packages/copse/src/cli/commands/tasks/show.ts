@@ -13,10 +13,10 @@ import { type Task, type TaskStatus, delayCauses, statusPredicate } from '../../
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { cutAtWords } from '../../screen/fit.ts';
+import { cutAtWords } from '../../screen/screen.ts';
 import { columnsFor, fields, indented, phaseText, taskLine } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
-import { type Facts, type ShownAttempt, loadFacts } from './show-facts.ts';
+import { type ShowFacts, type ShownAttempt, loadFacts } from './show-facts.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -33,7 +33,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-function view(task: Task, facts: Facts) {
+function view(task: Task, facts: ShowFacts) {
   return {
     ...taskView(task, facts.waiting),
     phase: facts.session?.state.phase ?? null,
@@ -82,7 +82,7 @@ function waitsText({ state }: Task, now: Timestamp): string | null {
   return `${age(now, delay.until)} more, because ${delayCauses[delay.because]}`;
 }
 
-function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
+function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): void {
   output.line(taskLine(task, output, now, facts.waiting));
   const list = (values: readonly string[]) => (values.length > 0 ? values.map(shown).join(', ') : null);
   const rows = fields([
@@ -122,8 +122,7 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
   if (task.body !== '') output.line(`\n${indented(shown(task.body), 4)}`);
   if (facts.attempts.length > 0) output.line(`\n${output.style('bold', 'Attempts')}`);
   facts.attempts.forEach((one, index) => {
-    for (const line of attemptLines(one, index + 1, now))
-      output.line(cutAtWords(line, columnsFor(output)));
+    for (const line of attemptLines(one, index + 1, now)) output.line(cutAtWords(line, columnsFor(output)));
   });
   if (facts.ledger.length > 0) output.line(`\n${output.style('bold', 'Ledger')}`);
   for (const { kind, text, at } of facts.ledger) {
@@ -134,7 +133,7 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
 }
 
 /** Which agent may take it, and which one has it. */
-function agentText({ agent, state }: Task, { session }: Facts): string | null {
+function agentText({ agent, state }: Task, { session }: ShowFacts): string | null {
   const only = agent === null ? [] : [`only ${shown(agent)}`];
   const own = state.status === 'in_progress' ? state.claim.agent : session?.agent;
   if (own === undefined || own === agent) return agent && shown(agent);
@@ -142,7 +141,7 @@ function agentText({ agent, state }: Task, { session }: Facts): string | null {
   return [`${shown(own)}${isByHand ? ', by hand' : ''}`, ...only].join('; ');
 }
 
-function processText({ process }: Facts): string | null {
+function processText({ process }: ShowFacts): string | null {
   if (process === null) return null;
   const { pid, isHere, isAlive, node } = process;
   if (!isHere) return `${pid === null ? '' : `pid ${pid} `}on machine ${shown(node)}`;
@@ -150,7 +149,7 @@ function processText({ process }: Facts): string | null {
   return `pid ${pid} on this machine, ${isAlive ? 'alive' : 'gone: an orchestrator restarts the task'}`;
 }
 
-function worktreeText({ workspace }: Facts): string | null {
+function worktreeText({ workspace }: ShowFacts): string | null {
   if (!workspace?.worktree) return null;
   const { disposition, worktree } = workspace;
   const path = shown(worktree.path);
@@ -158,13 +157,13 @@ function worktreeText({ workspace }: Facts): string | null {
   return disposition.is === 'kept' ? `${path} (kept: ${shown(oneLine(disposition.detail))})` : path;
 }
 
-function branchText({ workspace }: Facts): string | null {
+function branchText({ workspace }: ShowFacts): string | null {
   if (!workspace?.worktree) return null;
   const { branch, baseBranch, baseCommit } = workspace.worktree;
   return `${shown(branch)}, from ${shown(baseBranch)} at ${baseCommit.slice(0, 10)}`;
 }
 
-function landedText({ landed }: Facts, now: Timestamp): string | null {
+function landedText({ landed }: ShowFacts, now: Timestamp): string | null {
   return landed && `as ${landed.commit.slice(0, 10)} on ${shown(landed.target)}, ${age(landed.at, now)} ago`;
 }
 

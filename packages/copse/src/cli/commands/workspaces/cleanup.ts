@@ -12,7 +12,7 @@ import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import { tasksWithWorktrees } from './task-here.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { removedLines } from '../../screen/removed-text.ts';
+import { removedLines } from './removed-text.ts';
 import { tendLater } from './tend-later.ts';
 import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
 

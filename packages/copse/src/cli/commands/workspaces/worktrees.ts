@@ -13,9 +13,8 @@ import type { Output } from '../../output.ts';
 import { age, megabytesText } from '../../../explain/rules/amounts.ts';
 import type { FolderSize } from '../../../compose/known-here.ts';
 import { withWorktreeList } from '../../../compose/look.ts';
-import { cutAtWords } from '../../screen/fit.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { wrapped } from '../../screen/screen.ts';
+import { cutAtWords, wrapped } from '../../screen/screen.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {

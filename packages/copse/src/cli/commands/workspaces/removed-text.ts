@@ -1,10 +1,10 @@
 /** What became of a removed worktree and its branch, in lines. */
 
-import { ignoredText } from '../../explain/changes.ts';
-import { shown } from '../../kernel/text.ts';
-import type { RemovedOne } from '../../workspaces/discard/cleanup.ts';
-import type { BranchFate } from '../../workspaces/discard/remove.ts';
-import type { Output } from '../output.ts';
+import { ignoredText } from '../../../explain/changes.ts';
+import { shown } from '../../../kernel/text.ts';
+import type { RemovedOne } from '../../../workspaces/discard/cleanup.ts';
+import type { BranchFate } from '../../../workspaces/discard/remove.ts';
+import type { Output } from '../../output.ts';
 
 const fates: Readonly<Record<BranchFate, string>> = {
   kept: 'kept',

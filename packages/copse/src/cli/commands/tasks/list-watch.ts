@@ -3,10 +3,10 @@
  * raw mode, so that leaving takes one write: the other screen goes, the cursor returns, and what was there before is back.
  */
 
-import type { Board } from '../../board/port.ts';
-import { fail } from '../failure.ts';
-import type { Cli } from '../invocation.ts';
-import { cut } from './screen.ts';
+import type { Board } from '../../../board/port.ts';
+import { fail } from '../../failure.ts';
+import type { Cli } from '../../invocation.ts';
+import { cut } from '../../screen/screen.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
