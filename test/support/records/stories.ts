@@ -86,7 +86,7 @@ function eventsOf(story: Story, now: number, node: NodeId): readonly BoardEvent[
     accept: [],
     workItem: null,
     ...story.definition,
-  } as TaskDefinition;
+  };
   const status = definition.dependsOn.length > 0 ? 'pending' : 'ready';
   const created: BoardEvent = { type: 'task.created', id, at: end ? began : at, definition, status };
   if (end === undefined) return [created];
