@@ -84,7 +84,7 @@ export const PROGRAMS = [
     groups: {
       start: START,
       core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
-      look: /\/commands\/(.+\/)?(why|queue|worktrees|agents)\.ts$/,
+      look: /\/commands\/(.+\/)?(why|queue|worktrees|agents|status)\.ts$/,
       write: /\/board\/whole\.ts$/,
       yaml: /\/config\/(.+\/)?read\.ts$/,
       git: /\/git\/repository\.ts$/,

@@ -12,6 +12,7 @@ const [WORKED_ON, QUEUED, READY] = ['cp-00000', 'cp-00001', 'cp-00002'];
 
 const goals = {
   list: { command: ['list'], atMost: 2 },
+  status: { command: ['status'], atMost: 2.5 },
   show: { command: ['show', READY], atMost: 2 },
   why: { command: ['why', READY], atMost: 3 },
   queue: { command: ['queue'], atMost: 3 },
@@ -93,6 +94,7 @@ async function busyRepository(bench: Bench, configuration: string | null): Promi
 }
 
 interface Printed {
+  readonly counts: Readonly<Record<string, number>>;
   readonly tasks: readonly unknown[];
   readonly worktrees: readonly unknown[];
   readonly running: readonly unknown[];
@@ -104,11 +106,12 @@ function findBroken(ask: (name: Name) => Printed): string | undefined {
   for (const name of ['show', 'why'] as const) ask(name);
   const counts = {
     tasks: ask('list').tasks.length,
+    ready: ask('status').counts['ready'],
     queued: ask('queue').queues.flatMap(({ entries }) => entries).length,
     worktrees: ask('worktrees').worktrees.length,
     running: ask('agents').running.length,
   };
-  const expected = { tasks: TASKS, queued: 1, worktrees: 2, running: 1 };
+  const expected = { tasks: TASKS, ready: TASKS - 2, queued: 1, worktrees: 2, running: 1 };
   const isRight = JSON.stringify(counts) === JSON.stringify(expected);
   return isRight ? undefined : `they showed ${JSON.stringify(counts)}, not ${JSON.stringify(expected)}`;
 }

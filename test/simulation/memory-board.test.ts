@@ -175,6 +175,8 @@ async function everything(board: BoardReader, ids: readonly TaskId[]) {
     ofTask: await Promise.all(ids.map((id) => board.list('landing', { task: id }))),
     statuses: [...(await board.statuses(ids))].toSorted(),
     dependants: await Promise.all(ids.map((id) => board.dependants(id))),
+    counts: [...(await board.countByStatus())].toSorted(),
+    dependantGraph: [...(await board.dependantGraph(ids))].toSorted(),
     graph: [...(await board.dependencyGraph(ids))].toSorted(),
     held: await board.held(),
     leases: await Promise.all(ids.map((id) => board.lease(id))),

@@ -33,6 +33,8 @@ export function boardOn(
     idsStartingWith: (kind, prefix, limit) => ask('ids', () => store.idsStartingWith(kind, prefix, limit)),
     statuses: (ids) => ask('statuses', () => store.statuses(ids)),
     dependants: (id) => ask('dependants', () => store.dependants(id)),
+    countByStatus: () => ask('counts', () => store.countByStatus()),
+    dependantGraph: (from) => ask('dependant graph', () => store.dependantGraph(from)),
     dependencyGraph: (from) => ask('graph', () => store.dependencyGraph(from)),
     lease: (task) => ask('lease', () => store.leases.get(task)),
     held: () => ask('held', () => store.held()),

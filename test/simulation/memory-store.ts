@@ -107,6 +107,27 @@ export class MemoryStore {
     return waiting.map((task) => task.id).toSorted(compare);
   }
 
+  countByStatus(): ReadonlyMap<TaskStatus, number> {
+    const counts = new Map<TaskStatus, number>();
+    for (const { state } of this.records.task.values())
+      counts.set(state.status, (counts.get(state.status) ?? 0) + 1);
+    return counts;
+  }
+
+  dependantGraph(from: readonly TaskId[]): ReadonlyMap<TaskId, readonly TaskId[]> {
+    const graph = new Map<TaskId, readonly TaskId[]>();
+    const open = [...from];
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      const live = this.dependants(id).filter(
+        (one) => !isFinished(this.records.task.get(one)?.state.status ?? 'done'),
+      );
+      if (graph.has(id) || live.length === 0) continue;
+      graph.set(id, live);
+      open.push(...live);
+    }
+    return graph;
+  }
+
   dependencyGraph(from: readonly TaskId[]): ReadonlyMap<TaskId, readonly TaskId[]> {
     const graph = new Map<TaskId, readonly TaskId[]>();
     const open = [...from];
@@ -246,6 +267,8 @@ export class MemoryStore {
       idsStartingWith: async (kind, prefix, limit) => this.idsStartingWith(kind, prefix, limit),
       statuses: async (ids) => this.statuses(ids),
       dependants: async (id) => this.dependants(id),
+      countByStatus: async () => this.countByStatus(),
+      dependantGraph: async (from) => this.dependantGraph(from),
       dependencyGraph: async (from) => this.dependencyGraph(from),
       lease: async (task) => this.leases.get(task),
       held: async () => this.held(),

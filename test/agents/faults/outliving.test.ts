@@ -91,7 +91,9 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
   /** What `why` says about the task when an orchestrator is done. */
   async function run(name: string, config: object): Promise<string> {
     const { at, why } = await prepare(name, config);
-    expect(await copseAsPlainUser(['orchestrate', '--until-idle'], at)).toMatchObject({ code: 0 });
+    const { code } = await copseAsPlainUser(['orchestrate', '--until-idle'], at);
+    // 5: the task needs a person.
+    expect([0, 5]).toContain(code);
     return why();
   }
 

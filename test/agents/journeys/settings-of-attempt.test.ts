@@ -25,7 +25,7 @@ test.each([
       `commit half half.txt; ${broken}; copse stuck --reason "Which half?"; exit 0`,
     );
     const { code } = await copse(['orchestrate', '--until-idle'], scene.at);
-    expect(code).toBe(0);
+    expect(code).toBe(5);
     expect(scene.subjects()).toEqual(['first', 'chore: set up']);
     const { tasks } = JSON.parse((await copse(['list', '--all', '--json'], scene.at)).stdout) as {
       tasks: { id: string; status: string; reason: string }[];

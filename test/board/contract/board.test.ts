@@ -299,6 +299,28 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await loaded(second.id)).toMatchObject({ dependsOn: [], state: { status: 'ready' } });
       expect(await board.dependants(first.id)).toEqual([]);
     });
+
+    it('counts tasks by status, and finds the unfinished ones that wait for a task through others', async () => {
+      expect(await board.countByStatus()).toEqual(new Map());
+      const first = await newTask(board, { title: 'First' });
+      const second = await newTask(board, { title: 'Second', dependsOn: [first.id] });
+      const third = await newTask(board, { title: 'Third', dependsOn: [second.id] });
+      await newTask(board, { title: 'Apart' });
+      expect(await board.countByStatus()).toEqual(
+        new Map([
+          ['ready', 2],
+          ['pending', 2],
+        ]),
+      );
+      expect(await board.dependantGraph([])).toEqual(new Map());
+      expect(await board.dependantGraph([first.id])).toEqual(
+        new Map([
+          [first.id, [second.id]],
+          [second.id, [third.id]],
+        ]),
+      );
+      expect(await board.dependantGraph([third.id])).toEqual(new Map());
+    });
   });
 
   it('wakes no follower when nothing was recorded', async () => {

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type BoardAddress, openEngine } from '../../../packages/copse/src/board/open.ts';
 import { migrations } from '../../../packages/copse/src/board/migrations/index.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
-import { endAgents } from '../../support/agents/scripted-agents.ts';
+import { endAgents, untilIdle } from '../../support/agents/scripted-agents.ts';
 import { type EngineName, engines, newPlace } from '../../support/board/boards.ts';
 import {
   answer,
@@ -125,7 +125,7 @@ describe.each(engines)('an older Copse on a board of %s that a newer one migrate
       expect(doctor.stdout).toContain(said);
       expect(await answer<Shown>(['show', id], site.at)).toMatchObject({ status: 'in_progress', retries: 0 });
       writeFileSync(path.join(site.folder, 'go'), '');
-      await printed(['orchestrate', '--until-idle'], site.at);
+      await untilIdle(site.at);
       expect(await answer<Shown>(['show', id], site.at)).toMatchObject({ status: 'in_review', retries: 0 });
       expect(
         git(

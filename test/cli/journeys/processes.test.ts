@@ -69,6 +69,7 @@ const looking: readonly (readonly [command: string, argv: () => readonly string[
   ['radar', () => ['radar']],
   ['review', () => ['review', reviewed]],
   ['why', () => ['why', idle]],
+  ['status', () => ['status']],
   ['queue', () => ['queue']],
   ['config', () => ['config']],
   ['doctor', () => ['doctor', '--json']],

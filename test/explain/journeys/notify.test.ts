@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 import { answer, copse, newArea, printed } from '../../support/cli.ts';
 import { newDesktop, newWebhook } from '../../support/agents/notices.ts';
-import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { endAgents, newScene, untilIdle } from '../../support/agents/scripted-agents.ts';
 import { startSession } from '../../support/records/sessions.ts';
 import { newProject, openForTest } from '../../support/workspaces/workspaces.ts';
 
@@ -93,7 +93,7 @@ describe('an orchestrator', () => {
     const scene = newScene(area, { sections: { notifications } });
     const stuck = await scene.add('<b>Which</b> & why', 'copse notify idle; copse stuck --reason "Drop it?"');
     const done = await scene.add('Does “it”', 'commit it it.txt');
-    const up = () => printed(['orchestrate', '--until-idle'], { ...scene.at, env: desktop.env });
+    const up = () => untilIdle({ ...scene.at, env: desktop.env });
     expect(await up()).not.toMatch(/T0KEN|s3cret/);
     const shown = desktop.shown().map((words) => words.slice(1).join('|'));
     expect(shown.toSorted()).toEqual([

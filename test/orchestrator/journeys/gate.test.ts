@@ -176,10 +176,12 @@ describe('the gate', () => {
     expect(accept.split('\n').filter((line) => line.trim() === 'no such luck')).toHaveLength(1);
   });
 
-  test('lists at the end the tasks for a person, each with the command that explains it', () => {
+  test('lists at the end the tasks for a person, each with its reason and the next command', () => {
     expect(output).toContain('Idle: no task can start or land without you.');
     expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
-    expect(output).toContain(`: copse why ${id('dirty for ever')}`);
+    expect(output).toContain(
+      `    the agent stopped without committing\n    → copse resume ${id('dirty for ever')}\n`,
+    );
   });
 });
 

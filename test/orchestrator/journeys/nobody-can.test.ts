@@ -56,10 +56,19 @@ describe('a run until idle', () => {
     expect((await scene.tasks()).get(done)?.status).toBe('done');
   });
 
-  test('succeeds when tasks only wait for a person', async () => {
+  test('exits with 5 when a task needs a person, and says which command answers it', async () => {
     const scene = newScene(area);
-    await scene.add('asks', 'copse stuck --reason "Which?"');
-    expect(await scene.up()).toContain('Idle: ');
+    const id = await scene.add('asks', 'copse stuck --reason "Which?"');
+    const { code, stdout, stderr } = await copse(['orchestrate', '--until-idle'], scene.at);
+    expect({ code, stderr }).toEqual({ code: 5, stderr: `copse: ${id} needs you.\n  → copse status\n` });
+    expect(stdout).toContain('Idle: ');
+    expect(stdout).toContain(`    its agent asks for a decision: Which?\n    → copse restart ${id}`);
+  });
+
+  test('succeeds when every task is done', async () => {
+    const scene = newScene(area);
+    await scene.add('can', 'commit can can.txt');
+    expect((await copse(['orchestrate', '--until-idle'], scene.at)).code).toBe(0);
   });
 });
 

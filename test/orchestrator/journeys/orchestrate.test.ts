@@ -71,8 +71,8 @@ describe('a run', () => {
     output = ended.stdout;
   });
 
-  test('fails, because one task is left that no agent can take', () => {
-    expect(ended.code).toBe(4);
+  test('says that tasks need a person, also where one is left that no agent can take', () => {
+    expect(ended.code).toBe(5);
   });
 
   test('does what its plan says, and planning changes nothing', () => {

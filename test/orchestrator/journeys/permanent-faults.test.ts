@@ -6,6 +6,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { type TaskDocument, answer, copse, git, newArea, printed } from '../../support/cli.ts';
+import { untilIdle } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
 let repositories = 0;
@@ -35,7 +36,7 @@ async function outcomeOf(at: {
   cwd: string;
 }): Promise<Shown & { readonly id: string; readonly attempts: number }> {
   const { id } = await answer<TaskDocument>(['add', 'Do it'], at);
-  await printed(['orchestrate', '--until-idle'], at);
+  await untilIdle(at);
   const shown = await answer<Shown>(['show', id], at);
   const events = await copse(['events', '--json'], at);
   const attempts = events.stdout.split('\n').filter((line) => line.includes('"attempt.started"')).length;

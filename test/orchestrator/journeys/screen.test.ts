@@ -69,12 +69,21 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const before = await screen.until(
       (lines) =>
         lines.some((line) => line.includes(`stuck       ${asks}`)) &&
-        lines.some((line) => line.startsWith('── 2 of 3 running ')),
+        lines.some((line) => line.startsWith('1 needs you · 2 working · 1 pending')) &&
+        lines.filter((line) => line.includes(' plain registered ')).length === 2,
     );
-    const [head = '', first = '', second = ''] = before.slice(-3);
-    expect(head).toBe('── 2 of 3 running ── Ctrl+C leaves the agents running ──');
-    expect(first).toMatch(new RegExp(`^\\* ${long} +\\d+s plain {2}多言語 title .*…$`));
-    expect(second).toMatch(new RegExp(`^\\* ${short} +\\d+s plain {2}short$`));
+    const panel = before.slice(before.findIndex((line) => line.startsWith('── ')));
+    expect(panel.filter((line) => line !== '')).toEqual([
+      '── 2 of 3 running ── Ctrl+C leaves the agents running ──',
+      '1 needs you · 2 working · 1 pending',
+      'NEEDS YOU (1)',
+      expect.stringMatching(new RegExp(`^\\? ${asks} +\\d+s asks$`)),
+      '    its agent asks for a decision: Which one?',
+      expect.stringContaining(`    → copse restart ${asks}`),
+      'WORKING (2)',
+      expect.stringMatching(new RegExp(`^\\* ${long} +\\d+s plain registered 多言語 title .*…$`)),
+      expect.stringMatching(new RegExp(`^\\* ${short} +\\d+s plain registered short$`)),
+    ]);
     // Never wider than the terminal, and the steady part is there once.
     expect(before.filter((line) => line.startsWith('── '))).toHaveLength(1);
     expect(before.join('\n')).toContain(`started     ${long} 多言語 title`);
@@ -88,18 +97,20 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     screen.press('C-c');
     const after = await screen.until((lines) => lines.includes('ended with 0'));
     expect(after.some((line) => line.startsWith('── '))).toBe(false);
-    expect(after.slice(-3)).toEqual([
+    expect(after.slice(-5)).toEqual([
       'Stopped.',
-      expect.stringMatching(new RegExp(`^ {2}stuck ${asks} \\(\\d+s\\) asks: copse why ${asks}$`)),
+      expect.stringMatching(new RegExp(`^ {2}stuck ${asks} \\(\\d+s\\) asks$`)),
+      '    its agent asks for a decision: Which one?',
+      expect.stringContaining(`    → copse restart ${asks}`),
       'ended with 0',
     ]);
   });
 
-  test('that is small, with NO_COLOR, it shows as much as fits and how much is left out', async () => {
+  test('that is small, with NO_COLOR, it shows as much as fits, and counts the rest', async () => {
     const scene = newScene(area, { policy: { max_agents: 4 } });
     await Promise.all(['one', 'two', 'three', 'four'].map((title) => scene.add(title, 'sleep 600')));
     const screen = onScreen('small', scene.folder, [60, 6], { NO_COLOR: '1' });
-    const lines = await screen.until((all) => all.at(-1) === '… and 3 more');
+    const lines = await screen.until((all) => all.at(-2) === '4 working');
     expect(lines.filter((line) => line.startsWith('── 4 of 4 running ──'))).toHaveLength(1);
     await sleep(1_500);
     expect(screen.picture().filter((line) => line.startsWith('── '))).toHaveLength(1);

@@ -3,7 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { answer, git, newRepository, printed } from '../cli.ts';
+import { answer, git, newRepository } from '../cli.ts';
+import { untilIdle } from './scripted-agents.ts';
 import { Around, pathWithSandbox } from './sandbox-matrix.ts';
 
 interface TaskView {
@@ -74,7 +75,7 @@ export class Site {
   }
 
   async orchestrate(): Promise<string> {
-    return printed(['orchestrate', '--until-idle'], this.at);
+    return untilIdle(this.at);
   }
 
   /** Everything in the repository that is not the task's. */

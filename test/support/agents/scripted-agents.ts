@@ -35,6 +35,14 @@ NOTES="\${0%/*}/notes"
 . "\${0%/*}/$COPSE_TASK_ID.sh"
 `;
 
+/** Runs agents until only a person can go on; what was printed. The exit code says whether a person is needed. */
+export async function untilIdle(at: RunOptions, ...options: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await copse(['orchestrate', '--until-idle', ...options], at);
+  const isForPerson = code === 5 && /^copse: .+ needs? you\.\n {2}→ copse status\n$/.test(stderr);
+  expect({ code, stderr }).toEqual(isForPerson ? { code: 5, stderr } : { code: 0, stderr: '' });
+  return stdout;
+}
+
 type Settings = Readonly<Record<string, unknown>>;
 
 export class Scene {
@@ -66,7 +74,7 @@ export class Scene {
 
   /** Until nothing is left to do without a person; what was printed. */
   async up(...options: readonly string[]): Promise<string> {
-    return printed(['orchestrate', '--until-idle', ...options], this.at);
+    return untilIdle(this.at, ...options);
   }
 
   merge(...ids: readonly string[]): Promise<string> {

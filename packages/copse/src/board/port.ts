@@ -78,8 +78,12 @@ export interface BoardReader {
   tasks(query: TaskQuery): Promise<readonly TaskSummary[]>;
   idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]>;
   statuses(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, TaskStatus>>;
+  /** How many tasks have each status; none without tasks. */
+  countByStatus(): Promise<ReadonlyMap<TaskStatus, number>>;
   /** The tasks that directly depend on this one. */
   dependants(id: TaskId): Promise<readonly TaskId[]>;
+  /** The unfinished tasks that depend on each of these, and on each of those in turn. */
+  dependantGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
   /** What each task reachable from these depends on. */
   dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
   lease(task: TaskId): Promise<Lease | undefined>;

@@ -39,6 +39,7 @@ const forSessions: ReadonlySet<string> = new Set([
   'rescue list',
   'rescue show',
   'show',
+  'status',
   'stuck',
   'sync',
   'why',

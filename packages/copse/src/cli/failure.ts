@@ -3,12 +3,20 @@
 import type { Outcome } from '../board/context.ts';
 import { type RefusalCode, refusedExitCode } from '../kernel/decision.ts';
 
-export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, refused: refusedExitCode } as const;
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  refused: refusedExitCode,
+  /** Everything was done that can be done without a person. */
+  needsPerson: 5,
+} as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export interface Failure {
-  readonly code: RefusalCode | 'usage' | 'unavailable' | 'unhealthy' | 'unexpected';
+  readonly code: RefusalCode | 'usage' | 'unavailable' | 'unhealthy' | 'needs_person' | 'unexpected';
   readonly reason: string;
   /** What to do next, the most likely first. */
   readonly next: readonly string[];
@@ -40,6 +48,8 @@ export function exitCodeOf(code: Failure['code']): ExitCode {
       return exitCodes.usage;
     case 'not_found':
       return exitCodes.notFound;
+    case 'needs_person':
+      return exitCodes.needsPerson;
     case 'unavailable':
     case 'unhealthy':
     case 'unexpected':

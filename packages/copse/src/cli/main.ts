@@ -9,17 +9,23 @@ import { openOutput, reportFailure } from './output.ts';
 import { createProgram } from './program/program.ts';
 
 export async function main(
-  argv: readonly string[],
+  given: readonly string[],
   version: string,
   host: Host = ownProcess(),
 ): Promise<ExitCode> {
   const { cwd, env, stdin } = host;
   const cli = { version, output: openOutput(host), cwd, env, stdin };
+  // `copse` alone is `copse status`.
+  const argv = given.length === 0 ? ['status'] : given;
   const program = createProgram(cli, argv[0]);
   try {
     if (env['COPSE_RUNNER_FOLDER']) {
       const { isForRunner, runThroughRunner } = await import('./through-runner.ts');
       if (isForRunner(argv, env)) return await runThroughRunner(argv, cli);
+    }
+    if (given.length === 0) {
+      const { explainAlone } = await import('./commands/setup/alone.ts');
+      if (await explainAlone(cli)) return exitCodes.done;
     }
     if (argv[0] === 'complete') {
       const { answerCompletions } = await import('./completion.ts');
@@ -30,7 +36,7 @@ export async function main(
   } catch (error) {
     // Commander throws for --help and --version too.
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    // `copse` alone has printed its help.
+    // A command with subcommands, alone, has printed its help.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
     const failure = explain(error, `copse ${commandPath(program, argv)}--help`);
     reportFailure(failure, { to: host.stderr, asJson: argv.includes('--json') });

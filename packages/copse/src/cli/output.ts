@@ -18,7 +18,7 @@ export interface Output {
   json(document: unknown): void;
   /** A remark, on stderr. */
   note(text: string): void;
-  style(style: Style, text: string): string;
+  readonly style: (style: Style, text: string) => string;
   /** Whether a person reads the output. */
   readonly isTerminal: boolean;
   /** The current width of the terminal. */

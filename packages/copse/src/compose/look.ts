@@ -4,6 +4,7 @@ import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { isAlive } from '../processes/identity.ts';
 import { readOutdated, readRunner } from '../agents/files/attempt-files.ts';
+import { lastLineOf } from '../agents/files/attempt-log.ts';
 import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { ListContext } from '../workspaces/act/worktree-list.ts';
@@ -19,6 +20,7 @@ import {
 import type { Policy } from '../kernel/policy.ts';
 import { landingFor } from '../config/effective.ts';
 import { type KnownAgents, agentsOf } from './run/agents.ts';
+import { isOrchestratedAt } from './board/who-runs.ts';
 import { machine } from './machine.ts';
 import { systemTimer } from './parts.ts';
 import { openRadarMemory } from './radar-sight.ts';
@@ -33,6 +35,11 @@ export async function withLook<T>(
   } finally {
     await context.board.close();
   }
+}
+
+/** Whether an orchestrator runs for this clone on this machine. */
+export function isOrchestrated(surroundings: Surroundings): Promise<boolean> {
+  return isOrchestratedAt(requireRepository(surroundings).home);
 }
 
 async function openLook(
@@ -61,6 +68,7 @@ async function openLook(
       runners: {
         runnerOf: async (attempt) => readRunner(home, attempt),
         outdatedOf: async (attempt) => readOutdated(home, attempt),
+        lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
       },
       target: config.landing.target,
     },

@@ -27,7 +27,7 @@ import { workspaceDefaults } from '../config/workspace-defaults.ts';
 import type { MergeMethod } from '../queue/rules/landing.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';
 
-export { findRepository, type Repository } from '../git/directory/locate.ts';
+export { findRepository, worktreeNameOf, type Repository } from '../git/directory/locate.ts';
 
 export interface Surroundings {
   readonly cwd: string;
@@ -87,6 +87,15 @@ export async function openContext(
     { mayMigrate: (from, to) => refuseMigration(repository, from, to) },
   );
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
+}
+
+/** False: no board was ever made here. Throws when there was one and it is gone. */
+export async function hasBoard(surroundings: Surroundings): Promise<boolean> {
+  const repository = requireRepository(surroundings);
+  const { address } = await settingsOf(repository, surroundings);
+  if (address.engine !== 'sqlite' || !isWithoutBoard(address.file)) return true;
+  await refuseLost(repository, address.file);
+  return false;
 }
 
 function isWithoutBoard(file: string): boolean {

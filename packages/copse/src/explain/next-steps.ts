@@ -4,34 +4,35 @@ import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
 import type { LookContext } from '../queue/context.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
 import { canTake } from '../tasks/rules/capabilities.ts';
-import { type Task, isAllowed } from '../tasks/rules/task.ts';
+import { type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, brand } from '../kernel/ids.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 
-export async function nextSteps(context: LookContext, task: Task): Promise<readonly string[]> {
+export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id, state } = task;
   const cancel = `copse cancel ${id}`;
-  const byHand = `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
-  const byAgent = (verb: 'resume' | 'restart') => (hasAgent(context, task) ? `copse ${verb} ${id}` : byHand);
+  const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
+  const byAgent = async (verb: 'resume' | 'restart') =>
+    hasAgent(context, task) ? `copse ${verb} ${id}` : byHand();
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
     case 'ready':
-      return [byHand, ...(hasAgent(context, task) ? [] : otherAgents(context, task)), cancel];
+      return [await byHand(), ...(hasAgent(context, task) ? [] : otherAgents(context, task)), cancel];
     case 'in_progress':
       return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
     case 'paused':
-      return [byAgent('resume'), cancel];
+      return [await byAgent('resume'), cancel];
     case 'stuck':
-      return [byAgent('restart'), cancel];
+      return [await byAgent('restart'), cancel];
     case 'failed':
       return [`copse restart ${id}`, cancel];
     case 'in_review':
-      return [`copse review ${id}`, `copse merge ${id}`, byAgent('resume'), cancel];
+      return [`copse review ${id}`, `copse merge ${id}`, await byAgent('resume'), cancel];
     case 'needs_attention': {
       const hasCommits = state.because !== 'dirty' && state.because !== 'nothing_committed';
-      return [byAgent('resume'), ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
+      return [await byAgent('resume'), ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
     }
     case 'landing':
       return [cancel];
@@ -55,13 +56,13 @@ export async function hasWorktree(
   return ((await workspaceOf(context, id))?.worktree ?? null) !== null;
 }
 
-function hasAgent({ agents }: LookContext, task: Task): boolean {
+function hasAgent({ agents }: LookContext, task: TaskSummary): boolean {
   return agents.some(
     ({ name, capabilities }) => canTake(task, { name: brand<AgentName>(name), capabilities }).kind === 'can',
   );
 }
 
-function otherAgents({ agents }: LookContext, { id, agent, requires }: Task): readonly string[] {
+function otherAgents({ agents }: LookContext, { id, agent, requires }: TaskSummary): readonly string[] {
   return [
     ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [`copse edit ${id} --no-agent`]),
     ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires`]),
@@ -69,13 +70,16 @@ function otherAgents({ agents }: LookContext, { id, agent, requires }: Task): re
   ];
 }
 
-async function withoutUnmet({ board }: LookContext, { id, dependsOn }: Task): Promise<readonly string[]> {
+async function withoutUnmet(
+  { board }: LookContext,
+  { id, dependsOn }: TaskSummary,
+): Promise<readonly string[]> {
   const statuses = await board.statuses(dependsOn);
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   return unmet === undefined ? [] : [`copse edit ${id} --not-depends ${unmet}`];
 }
 
-async function canUndo({ board }: LookContext, task: Task): Promise<boolean> {
+async function canUndo({ board }: LookContext, task: TaskSummary): Promise<boolean> {
   const landings = await landingsOf(board, task.id);
   const undoings = await loadUndoing(board, task.id, landings);
   const found = findUndoable(task, landings, (landing) => undoings.get(landing) ?? { kind: 'none' });
@@ -83,7 +87,7 @@ async function canUndo({ board }: LookContext, task: Task): Promise<boolean> {
 }
 
 /** A task that others wait for is deleted only together with those links. */
-async function deletion({ board }: LookContext, { id }: Task): Promise<string> {
+async function deletion({ board }: LookContext, { id }: TaskSummary): Promise<string> {
   const dependants = await board.dependants(id);
   const statuses = await board.statuses(dependants);
   const isWaitedFor = dependants.some((one) => isAllowed('change_dependencies', statuses.get(one) ?? 'done'));

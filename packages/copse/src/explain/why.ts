@@ -4,7 +4,6 @@ import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { spanText } from '../kernel/time.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
@@ -22,12 +21,13 @@ import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
-import { answerCommands, questionText } from './question.ts';
+import { answerCommands, questionText, waitingClause } from './question.ts';
+import type { Attention } from '../agents/rules/session/session.ts';
 import { hasWorktree, nextSteps } from './next-steps.ts';
 import { times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
-import { attentionClause, doneText, failedText, firstLine, sentence, statusTexts } from './rules/status.ts';
-import { describeWaiting } from './rules/waiting.ts';
+import { attentionClause, doneText, failureClause, sentence, statusTexts } from './rules/status.ts';
+import { describeWaiting, startsText } from './rules/waiting.ts';
 
 export interface Why {
   readonly task: Task;
@@ -176,7 +176,7 @@ async function whyReady(context: LookContext, task: Task): Promise<readonly stri
   const crashes = await lastCrash(context, task);
   if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
-    `It is ready. A running orchestrator starts it with ${placement.agent} within ${spanText(policy.orchestration.pollIntervalMs)}; to start one: copse orchestrate`,
+    `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}; to start one: copse orchestrate`,
     ...passedOver(context, task),
     ...crashes,
   ];
@@ -229,10 +229,10 @@ async function processesLeft(
 
 function waitsForPerson(
   { clock }: LookContext,
-  attention: string | null,
+  attention: Attention | null,
   question: OpenQuestion | undefined,
 ): readonly string[] {
-  if (question === undefined) return attention === null ? [] : [`It waits for a person: ${attention}.`];
+  if (question === undefined) return attention === null ? [] : [sentence(`it ${waitingClause(attention)}`)];
   const [first = '', ...what] = questionText(question, clock.now()).split('\n');
   return [first, ...what.map((line) => `  ${line}`)];
 }
@@ -264,8 +264,8 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
-  if (task.retries === 0) return [sentence(`failed: ${firstLine(reason)}`), reason];
-  const failed = sentence(`failed ${failedText(task.retries, firstLine(reason))}`);
+  const failed = sentence(failureClause(task.retries, reason));
+  if (task.retries === 0) return [failed, reason];
   return [failed, ...(crash === undefined ? [] : [crash.text])];
 }
 

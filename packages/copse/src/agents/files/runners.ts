@@ -14,6 +14,7 @@ import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders, Runners } from '../ports/runners.ts';
 import { closeGroup } from '../../processes/cgroup.ts';
 import { recordedGroup } from '../../processes/start/recorder.ts';
+import { lastLineOf } from './attempt-log.ts';
 import {
   attemptFiles,
   knownAttempts,
@@ -44,6 +45,7 @@ export function openRunners(settings: RunnersSettings): Runners {
     processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
     runnerOf: async (attempt) => readRunner(home, attempt),
     outdatedOf: async (attempt) => readOutdated(home, attempt),
+    lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
     known: async () => knownAttempts(home),
     forget: async (attempt) => {
       const { orders, runner, processes, outdated, sandbox } = attemptFiles(home, attempt);

@@ -126,6 +126,13 @@ export class Reader implements BoardReader {
     return new Map(rows.map((row) => [row.id, row.status]));
   }
 
+  async countByStatus(): Promise<ReadonlyMap<TaskStatus, number>> {
+    const rows = await this.ask<{ status: TaskStatus; count: number | string }>(
+      query`select status, count(*) as count from {tasks} group by status`,
+    );
+    return new Map(rows.map(({ status, count }) => [status, Number(count)]));
+  }
+
   async dependants(id: TaskId): Promise<readonly TaskId[]> {
     const rows = await this.ask<{ task: TaskId }>(
       query`select task from {dependencies} where depends_on = ${id} order by task`,
@@ -134,9 +141,8 @@ export class Reader implements BoardReader {
   }
 
   async dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>> {
-    const graph = new Map<TaskId, TaskId[]>();
-    if (from.length === 0) return graph;
-    const edges = await this.ask<{ task: TaskId; depends_on: TaskId }>(
+    if (from.length === 0) return new Map();
+    const edges = await this.ask<Edge>(
       query`with recursive reached as (
           select task, depends_on from {dependencies} where task in (${from})
           union
@@ -144,12 +150,23 @@ export class Reader implements BoardReader {
           from {dependencies} as dependencies join reached on reached.depends_on = dependencies.task
         ) select task, depends_on from reached`,
     );
-    for (const { task, depends_on } of edges) {
-      const dependencies = graph.get(task) ?? [];
-      dependencies.push(depends_on);
-      graph.set(task, dependencies);
-    }
-    return graph;
+    return grouped(edges.map(({ task, depends_on }) => [task, depends_on]));
+  }
+
+  async dependantGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>> {
+    if (from.length === 0) return new Map();
+    const edges = await this.ask<Edge>(
+      query`with recursive live as (
+          select dependencies.task, dependencies.depends_on
+          from {dependencies} as dependencies join {tasks} as tasks on tasks.id = dependencies.task
+          where tasks.finished = 0
+        ), reached as (
+          select task, depends_on from live where depends_on in (${from})
+          union
+          select live.task, live.depends_on from live join reached on reached.task = live.depends_on
+        ) select task, depends_on from reached order by depends_on, task`,
+    );
+    return grouped(edges.map(({ task, depends_on }) => [depends_on, task]));
   }
 
   async lease(task: TaskId): Promise<Lease | undefined> {
@@ -208,6 +225,21 @@ export class Reader implements BoardReader {
     if (row === undefined) throw new Error('The board has no row of its own');
     return row.last_event;
   }
+}
+
+interface Edge {
+  readonly task: TaskId;
+  readonly depends_on: TaskId;
+}
+
+function grouped(pairs: readonly (readonly [TaskId, TaskId])[]): ReadonlyMap<TaskId, readonly TaskId[]> {
+  const groups = new Map<TaskId, TaskId[]>();
+  for (const [from, to] of pairs) {
+    const group = groups.get(from) ?? [];
+    group.push(to);
+    groups.set(from, group);
+  }
+  return groups;
 }
 
 /** Names come from the schema, never from outside. */

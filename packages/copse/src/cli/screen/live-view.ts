@@ -1,11 +1,11 @@
 /**
- * What `copse orchestrate` shows: on a terminal a status area with the running agents and landings, and event lines that
- * scroll above it; elsewhere only the event lines.
+ * What `copse orchestrate` shows: on a terminal the panels of `copse status`, and event lines that scroll above
+ * them; elsewhere only the event lines.
  */
 
-import { waitText } from '../../explain/rules/queue.ts';
+import { loadOverview } from '../../explain/overview.ts';
+import type { Overview } from '../../explain/rules/overview.ts';
 import { followEvents } from '../../board/follow.ts';
-import type { RunningTask } from '../../agents/act/observe.ts';
 import type { Pass } from '../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
@@ -13,7 +13,7 @@ import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { eventLine } from './event-line.ts';
 import type { Cli } from '../invocation.ts';
-import { age } from '../../explain/rules/amounts.ts';
+import { panelLines } from './panels.ts';
 import { Screen, wrapped } from './screen.ts';
 
 export interface View {
@@ -22,7 +22,7 @@ export interface View {
   /** A remark about the line before. */
   note(text: string): void;
   pass(pass: Pass): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface ViewOptions {
@@ -83,7 +83,7 @@ class PlainView implements View {
 
   pass(_pass: Pass): void {}
 
-  close(): void {}
+  async close(): Promise<void> {}
 
   /** A long line continues below, from the given column. */
   protected say(line: string, _indent: number): void {
@@ -98,29 +98,36 @@ class PlainView implements View {
   }
 }
 
+/** The board is asked at most this often. */
 const REDRAW_MS = 1_000;
+/** Rows for event lines above the panels. */
+const EVENT_ROWS = 5;
 
 class LiveView extends PlainView {
   readonly #screen: Screen;
   readonly #timer: NodeJS.Timeout;
   readonly #onInterrupt: string;
-  #pass: Pass | undefined;
+  #loading: Promise<void> | undefined;
+  #loadedMs = -Infinity;
+  #isClosed = false;
 
   constructor(cli: Cli, context: RunContext, { onInterrupt }: ViewOptions) {
     super(cli, context);
     this.#onInterrupt = onInterrupt;
     this.#screen = new Screen(cli.output);
-    this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
+    this.#timer = setInterval(() => this.#refresh(), REDRAW_MS);
     this.#timer.unref();
   }
 
-  override pass(pass: Pass): void {
-    this.#pass = pass;
-    this.#draw();
+  override pass(): void {
+    // Otherwise the timer shows it within a second.
+    if (this.context.clock.elapsedMs() - this.#loadedMs >= REDRAW_MS) this.#refresh();
   }
 
-  override close(): void {
+  override async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
+    await this.#loading;
     this.#screen.close();
   }
 
@@ -128,34 +135,35 @@ class LiveView extends PlainView {
     this.#screen.log(wrapped(line, this.cli.output.columns() - 1, indent));
   }
 
-  #draw(): void {
-    if (this.#pass === undefined) return;
-    const { running, landings, waiting } = this.#pass;
+  #refresh(): void {
+    if (this.#isClosed || this.#loading !== undefined) return;
+    this.#loadedMs = this.context.clock.elapsedMs();
+    this.#loading = loadOverview(this.context, { isOrchestrated: true, readyLimit: this.cli.output.rows() })
+      .then((overview) => this.#draw(overview))
+      // A board that cannot be read is told by the loop; the last picture stays.
+      .catch(() => {})
+      .finally(() => (this.#loading = undefined));
+  }
+
+  #draw(overview: Overview): void {
+    if (this.#isClosed) return;
     const { output } = this.cli;
-    const { clock, policy } = this.context;
-    // At the limit, the orchestrator does not look at further tasks, so their number is unknown.
-    const isFull = running.length >= policy.orchestration.maxAgents;
-    const counts = [
-      `${running.length} of ${policy.orchestration.maxAgents} running`,
-      ...(landings.length > 0 ? [`${landings.length} landing`] : []),
-      ...(waiting.length > 0 ? [isFull ? 'more waiting' : `${waiting.length} waiting`] : []),
-    ];
+    const { maxAgents } = this.context.policy.orchestration;
+    const columns = output.columns() - 1;
+    const rows = Math.max(LEAST_ROWS, output.rows() - EVENT_ROWS);
+    const top = `── ${runningHere(overview)} of ${maxAgents} running ── Ctrl+C ${this.#onInterrupt} ──`;
     this.#screen.draw([
-      output.style('dim', `── ${counts.join(' · ')} ── Ctrl+C ${this.#onInterrupt} ──`),
-      ...running.toSorted(byAge).map(({ task }) => {
-        const agent = task.state.status === 'in_progress' ? task.state.claim.agent : '';
-        const since = age(task.state.since, clock.now()).padStart(4);
-        return `${output.style('cyan', '*')} ${task.id} ${since} ${shown(agent)}  ${shown(task.title)}`;
-      }),
-      ...landings.map(({ task, queuedAt, waiting: why }) => {
-        const since = age(queuedAt, clock.now()).padStart(4);
-        return `${output.style('green', '>')} ${task} ${since} ${why === null ? 'landing' : shown(waitText(why))}`;
-      }),
+      output.style('dim', top),
+      ...panelLines(overview, { columns, rows: rows - 1 }, output.style),
     ]);
   }
 }
 
-/** Oldest first, so that lines keep their place. */
-function byAge(one: RunningTask, other: RunningTask): number {
-  return one.task.state.since - other.task.state.since;
+const LEAST_ROWS = 4;
+
+/** Those that wait for an answer run too. */
+function runningHere({ working, needsYou }: Overview): number {
+  const isHere = ({ isByHand, node }: Overview['working'][number]) => !isByHand && node === null;
+  const waiting = needsYou.filter(({ kind }) => kind === 'permission' || kind === 'waiting');
+  return working.filter(isHere).length + waiting.length;
 }

@@ -35,6 +35,16 @@ interface RunningHere {
 }
 
 export async function whoRuns(home: string): Promise<RunningHere> {
+  const orchestrators = await runningOrchestrators(home);
+  let runners = 0;
+  for (const attempt of knownAttempts(home)) {
+    const runner = readRunner(home, attempt);
+    if (runner !== undefined && (await isAlive(runner))) runners += 1;
+  }
+  return { orchestrators, runners };
+}
+
+async function runningOrchestrators(home: string): Promise<readonly number[]> {
   const folder = path.join(home, '.copse', 'locks');
   const orchestrators: number[] = [];
   for (const name of namesIn(folder)) {
@@ -45,12 +55,7 @@ export async function whoRuns(home: string): Promise<RunningHere> {
     const isFree = await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
     if (isFree === undefined) orchestrators.push(Number(pid));
   }
-  let runners = 0;
-  for (const attempt of knownAttempts(home)) {
-    const runner = readRunner(home, attempt);
-    if (runner !== undefined && (await isAlive(runner))) runners += 1;
-  }
-  return { orchestrators, runners };
+  return orchestrators;
 }
 
 /** "An orchestrator (process 12) and 2 agents are running"; undefined when none are. */
@@ -77,4 +82,9 @@ export async function refuseMigrationBeside(home: string, from: number, to: numb
 /** Attempts whose runner met a board of a newer Copse; the next orchestrator goes on with them. */
 export function outdatedAttempts(home: string): readonly AttemptId[] {
   return knownAttempts(home).filter((attempt) => readOutdated(home, attempt) !== undefined);
+}
+
+/** Whether an orchestrator of this clone runs on this machine, this process included. */
+export async function isOrchestratedAt(home: string): Promise<boolean> {
+  return (await runningOrchestrators(home)).length > 0;
 }

@@ -4,6 +4,8 @@
  */
 
 import type { AgentName, BranchName, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { WaitReason } from '../../queue/rules/wait-reason.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 
 export interface Overview {
@@ -11,7 +13,7 @@ export interface Overview {
   readonly counts: Readonly<Record<TaskStatus, number>>;
   /** Those that unblock most tasks first, then the oldest. */
   readonly needsYou: readonly NeedsYou[];
-  /** Oldest first, so that lines keep their place. */
+  /** Without those that need you. Oldest first, so that lines keep their place. */
   readonly working: readonly WorkingTask[];
   /** In the order of the queue. */
   readonly landing: readonly LandingTask[];
@@ -37,7 +39,11 @@ export type NeedKind =
   | 'review'
   /** It cannot land, or its agent stopped short. */
   | 'attention'
-  | 'failed';
+  | 'failed'
+  /** Its agent runs and waits for a person, without a question that Copse could answer. */
+  | 'waiting'
+  /** The queue waits for a person: this task is the first that it holds. */
+  | 'landing';
 
 export interface NeedsYou extends OverviewTask {
   readonly kind: NeedKind;
@@ -55,7 +61,8 @@ export interface NeedsYou extends OverviewTask {
 export interface WorkingTask extends OverviewTask {
   readonly agent: AgentName;
   readonly isByHand: boolean;
-  readonly phase: string;
+  /** Null when it works by hand, without a session that reports phases. */
+  readonly phase: string | null;
   /** Null on this machine. */
   readonly node: NodeId | null;
   /** The last line of its output, without control characters; null when there is none on this machine. */
@@ -71,4 +78,47 @@ export interface LandingTask extends OverviewTask {
 
 export interface ReadyTask extends OverviewTask {
   readonly why: string;
+}
+
+/** Those that unblock most tasks first, then the oldest. */
+export function rankNeeds(needs: readonly NeedsYou[]): readonly NeedsYou[] {
+  return needs.toSorted(
+    (one, other) =>
+      other.unblocks - one.unblocks || one.since - other.since || (one.task < other.task ? -1 : 1),
+  );
+}
+
+/** How many tasks wait for this one, directly or through others. `dependants`: the unfinished tasks that depend on each. */
+export function countUnblocked(task: TaskId, dependants: ReadonlyMap<TaskId, readonly TaskId[]>): number {
+  const reached = new Set<TaskId>([task]);
+  // A set is walked in the order of insertion, entries that are added meanwhile included.
+  for (const one of reached) for (const waiting of dependants.get(one) ?? []) reached.add(waiting);
+  return reached.size - 1;
+}
+
+/** Whether the queue goes on only after a person did something. Other waits end without one, or a person chose them. */
+export function waitsForPerson({ kind }: WaitReason): boolean {
+  switch (kind) {
+    case 'checkout_changed':
+    case 'push_failed':
+    case 'target_missing':
+    case 'target_diverged':
+    case 'checks_unavailable':
+    case 'target_red':
+    case 'queue_failed':
+    case 'note':
+      return true;
+    case 'dependency':
+    case 'not_accepted':
+    case 'paused':
+    case 'checkout_busy':
+    case 'remote_unreachable':
+    case 'landing_failed':
+    case 'one_at_a_time':
+    case 'no_slot':
+    case 'nothing_to_check':
+      return false;
+    default:
+      return unreachable(kind);
+  }
 }

@@ -86,6 +86,11 @@ export function failedText(attempts: number, lastError: string): string {
   return `after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}; last error: ${lastError}`;
 }
 
+/** `retries`: crashes since the last success or restart by a person. */
+export function failureClause(retries: number, reason: string): string {
+  return retries === 0 ? `failed: ${firstLine(reason)}` : `failed ${failedText(retries, firstLine(reason))}`;
+}
+
 export function sentence(clause: string): string {
   const text = clause.charAt(0).toUpperCase() + clause.slice(1);
   return /[.?!…:]$/.test(text) ? text : `${text}.`;

@@ -1,10 +1,16 @@
 /** Why a ready task does not start, for `why` and for `orchestrate --dry-run`. */
 
-import type { Timestamp } from '../../kernel/ids.ts';
+import type { AgentName, Timestamp } from '../../kernel/ids.ts';
+import { spanText } from '../../kernel/time.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { WaitingFor } from '../../orchestrator/rules/schedule.ts';
 import { megabytesText } from './amounts.ts';
 import { delayText } from './status.ts';
+
+/** What an orchestrator does with a task that waits for nothing. */
+export function startsText(agent: AgentName, pollIntervalMs: number): string {
+  return `starts it with ${agent} within ${spanText(pollIntervalMs)}`;
+}
 
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
   switch (waiting.kind) {

@@ -33,6 +33,12 @@ export function findRepository(from: string): Repository | undefined {
   }
 }
 
+/** The name under which git knows a linked worktree; undefined in a main checkout. */
+export function worktreeNameOf({ top, commonDir }: Repository): string | undefined {
+  const gitDir = gitDirOf(path.join(top, '.git'));
+  return gitDir === undefined || gitDir === commonDir ? undefined : path.basename(gitDir);
+}
+
 function repositoryAt(folder: string): Repository | undefined {
   const gitDir = gitDirOf(path.join(folder, '.git'));
   if (gitDir !== undefined) {

@@ -44,7 +44,7 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
-type ReadyTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
+type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
 
 export type WaitingFor =
   | { readonly kind: 'delay'; readonly delay: Delay }
@@ -77,14 +77,14 @@ export class Scheduler {
     return this.#nodeIsFull() !== undefined;
   }
 
-  place(task: ReadyTask): Placement {
+  place(task: PlaceableTask): Placement {
     const agent = this.#choose(task);
     if (typeof agent === 'object') return { kind: 'waiting', task: task.id, waiting: agent };
     this.#busy.push({ id: task.id, areas: task.areas, agentHere: agent });
     return { kind: 'placed', task: task.id, agent };
   }
 
-  #choose(task: ReadyTask): AgentName | WaitingFor {
+  #choose(task: PlaceableTask): AgentName | WaitingFor {
     const { agents, unusable, at } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
     if (delay !== null && delay.until > at) return { kind: 'delay', delay };
@@ -113,7 +113,7 @@ export class Scheduler {
     return this.#busy.filter(({ agentHere }) => agentHere === agent).length;
   }
 
-  #takenArea(task: ReadyTask): WaitingFor | undefined {
+  #takenArea(task: PlaceableTask): WaitingFor | undefined {
     if (task.areas.length === 0) return undefined;
     const wanted = this.#areasOf(task.areas);
     for (const other of this.#busy) {
@@ -138,7 +138,7 @@ export class Scheduler {
 }
 
 function whyNone(
-  task: ReadyTask,
+  task: PlaceableTask,
   agents: readonly AvailableAgent[],
   unusable: readonly UnusableAgent[],
 ): readonly string[] {

@@ -24,7 +24,11 @@ export type UndoingOf = (landing: LandingId) => Undoing;
 type Found = { readonly kind: 'found'; readonly landing: Landing } | Refused;
 
 /** The last landing that is not undone: each undo reverts one. */
-export function findUndoable(task: Task, landings: readonly Landing[], undoingOf: UndoingOf): Found {
+export function findUndoable(
+  task: Pick<Task, 'id' | 'state'>,
+  landings: readonly Landing[],
+  undoingOf: UndoingOf,
+): Found {
   const landed = landings.filter(({ state }) => state.status === 'landed');
   const landing = landed.findLast(({ id }) => undoingOf(id).kind !== 'undone') ?? landed.at(-1);
   const { state } = task;
@@ -33,7 +37,7 @@ export function findUndoable(task: Task, landings: readonly Landing[], undoingOf
   return undoing.kind === 'none' ? { kind: 'found', landing } : alreadyUndone(task, undoing);
 }
 
-function notLanded({ id, state }: Task): Refused {
+function notLanded({ id, state }: Pick<Task, 'id' | 'state'>): Refused {
   if (state.status === 'done' && state.how === 'pull_request') {
     const reason = `${id} was merged by its pull request: revert it there.`;
     return refused('wrong_status', reason, `copse show ${id}`, `copse add "Undo: …"`);
@@ -45,7 +49,7 @@ function notLanded({ id, state }: Task): Refused {
   return refused('wrong_status', reason, `copse why ${id}`);
 }
 
-function alreadyUndone({ id }: Task, undoing: Exclude<Undoing, { kind: 'none' }>): Refused {
+function alreadyUndone({ id }: Pick<Task, 'id'>, undoing: Exclude<Undoing, { kind: 'none' }>): Refused {
   const { by } = undoing;
   if (undoing.kind === 'begun') {
     const reason = `${id} is being undone by ${by}, which is ${undoing.status}.`;

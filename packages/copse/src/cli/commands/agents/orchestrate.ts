@@ -1,12 +1,13 @@
 import { waitText } from '../../../explain/rules/queue.ts';
 import { announce } from '../../../explain/notices/announce.ts';
 import { Orchestrator, type Pass } from '../../../orchestrator/orchestrate.ts';
-import { isBeingResolved } from '../../../queue/act/conflict-task.ts';
+import { loadOverview } from '../../../explain/overview.ts';
+import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
 import { describeWaiting } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import { statusesForPeople } from '../../../tasks/rules/task.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { keepUp } from '../../../orchestrator/keep-up.ts';
 import { runLoop } from '../../../orchestrator/loop.ts';
@@ -17,7 +18,7 @@ import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
-import { openView, tellEvents } from '../../screen/live-view.ts';
+import { type View, openView, tellEvents } from '../../screen/live-view.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -73,6 +74,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
   process.on('SIGTERM', onSignal);
   const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
+  const untaken = new Untaken(context, view);
   const telling = new AbortController();
   const after = await context.board.lastEvent();
   const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
@@ -103,14 +105,19 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
       isOnce: options.once ?? false,
       untilIdle: options.untilIdle ?? false,
       pollIntervalMs: context.policy.orchestration.pollIntervalMs,
-      onPass: (pass) => view.pass((last = pass)),
+      onPass: (pass) => {
+        view.pass((last = pass));
+        if (!options.untilIdle && !options.once) untaken.tell(pass);
+      },
       onProblem: (error) => view.problem(null, messageOf(error)),
     });
     telling.abort();
     await Promise.all(beside);
-    view.close();
-    await printEnd(cli, context, end);
-    if (end === 'idle') await failIfLeft(cli, context, last?.waiting ?? []);
+    await view.close();
+    const { needsYou } = await loadOverview(context, { isOrchestrated: false, readyLimit: 0 });
+    await printEnd(cli, context, end, needsYou);
+    if (end !== 'stopped') await tellLeft(cli, context, last?.waiting ?? []);
+    if (end === 'idle') failIfLeft(needsYou, last?.waiting ?? []);
   } finally {
     telling.abort();
     await Promise.all(beside);
@@ -123,9 +130,9 @@ async function printEnd(
   { output }: Cli,
   { board, clock }: RunContext,
   end: 'stopped' | 'idle' | 'once',
+  needsYou: readonly NeedsYou[],
 ): Promise<void> {
   const held = await board.held();
-  const people = await board.tasks({ statuses: statusesForPeople, order: 'urgent', finished: false });
   const running = held.filter(
     ({ task: { state } }) => state.status === 'in_progress' && !state.claim.isByHand,
   );
@@ -142,35 +149,76 @@ async function printEnd(
     const since = age(queuedAt, clock.now());
     output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`);
   }
-  for (const { id, title, state } of people) {
-    if (await isBeingResolved(board, { state })) continue;
-    const since = age(state.since, clock.now());
-    output.line(
-      `  ${output.style('red', state.status.replaceAll('_', ' '))} ${id} (${since}) ${shown(title)}: copse why ${id}`,
-    );
+  for (const { task, title, kind, status, since, reason, command } of needsYou) {
+    // The line above says why.
+    if (kind !== 'landing') {
+      const word = output.style('red', status.replaceAll('_', ' '));
+      output.line(`  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`);
+      output.line(`    ${shown(reason)}`);
+    }
+    output.line(`    ${output.style('dim', `→ ${command}`)}`);
   }
 }
 
-/** Ready tasks that cannot start here at all: a script must not take them for done. */
-async function failIfLeft(
+/** Ready tasks that cannot start here at all. */
+function leftOf(waiting: Pass['waiting']): Pass['waiting'] {
+  return waiting.filter(({ waiting: { kind } }) => ['agent', 'memory', 'disk'].includes(kind));
+}
+
+async function tellLeft(
   { output }: Cli,
   { board, clock }: RunContext,
   waiting: Pass['waiting'],
 ): Promise<void> {
-  const left = waiting.filter(({ waiting: { kind } }) => ['agent', 'memory', 'disk'].includes(kind));
-  const [first] = left;
-  if (first === undefined) return;
-  for (const { task, waiting: reason } of left.slice(0, PLANNED)) {
+  for (const { task, waiting: reason } of leftOf(waiting).slice(0, PLANNED)) {
     const title = (await board.get('task', task))?.title ?? '';
     output.line(`  ${output.style('red', 'ready')} ${task} ${shown(title)}`);
     output.line(`    ${shown(describeWaiting(reason, clock.now()))}`);
   }
+}
+
+/** A script must not take them for done. */
+function failIfLeft(needsYou: readonly NeedsYou[], waiting: Pass['waiting']): void {
+  const [need] = needsYou;
+  if (need !== undefined)
+    fail(
+      'needs_person',
+      needsYou.length === 1 ? `${need.task} needs you.` : `${needsYou.length} tasks need you.`,
+      'copse status',
+    );
+  const left = leftOf(waiting);
+  const [first] = left;
+  if (first === undefined) return;
   fail(
     'wrong_status',
     left.length === 1 ? `${first.task} cannot start here.` : `${left.length} ready tasks cannot start here.`,
     `copse why ${first.task}`,
   );
 }
+
+/** While nothing runs: which ready tasks no agent can take, each once. */
+class Untaken {
+  readonly #context: RunContext;
+  readonly #view: View;
+  readonly #told = new Set<TaskId>();
+
+  constructor(context: RunContext, view: View) {
+    this.#context = context;
+    this.#view = view;
+  }
+
+  tell({ running, hasStarted, waiting }: Pass): void {
+    if (hasStarted || running.length > 0) return;
+    const untaken = waiting.filter((one) => one.waiting.kind === 'agent' && !this.#told.has(one.task));
+    for (const { task, waiting: reason } of untaken.slice(0, TOLD))
+      this.#view.problem(task, describeWaiting(reason, this.#context.clock.now()));
+    const more = untaken.length - TOLD;
+    if (more > 0) this.#view.problem(null, `No agent can take ${more} more tasks: copse list --status ready`);
+    for (const { task } of untaken) this.#told.add(task);
+  }
+}
+
+const TOLD = 5;
 
 const PLANNED = 50;
 

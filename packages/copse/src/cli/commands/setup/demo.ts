@@ -105,7 +105,7 @@ async function perform(cli: Cli, context: RunContext, pauseMs: number): Promise<
   } finally {
     telling.abort();
     await told;
-    view.close();
+    await view.close();
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
   }

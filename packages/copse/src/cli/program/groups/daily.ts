@@ -9,6 +9,7 @@ import { type CommandEntry, type On, aTask, byComma, withDefinition } from '../p
 
 export const dailyCommands: readonly CommandEntry[] = [
   { names: ['add'], add: addAdd },
+  { names: ['status'], add: addStatus },
   { names: ['list', 'ls'], add: addList },
   { names: ['show'], add: addShow },
   { names: ['why'], add: addWhy },
@@ -29,6 +30,19 @@ function addAdd(program: CopseCommand, on: On): void {
       ['copse add "Document the API" --depends cp-a1b2 --accept "npm run docs"', ''],
     ])
     .action(on(() => import('../../commands/tasks/add.ts')));
+}
+
+function addStatus(program: CopseCommand, on: On): void {
+  program
+    .command('status')
+    .description('Show what needs you, what runs, what lands, and what is ready.')
+    .option('--json', 'print { "counts", "needsYou": [...], "working": [...], … }')
+    .details('`copse` alone does the same. In a worktree, it begins with the task of that worktree.')
+    .examples([
+      ['copse status', 'what to do next'],
+      ['copse status --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/tasks/status.ts')));
 }
 
 function addList(program: CopseCommand, on: On): void {
@@ -92,7 +106,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option(
       '--until-idle',
-      'stop when no task can start or land without a person; fails if ready tasks are left that cannot start here',
+      'stop when no task can start or land without a person; exits with 5 if a task needs a person, 4 if ready tasks cannot start here',
     )
     .option('--once', 'start and land what is possible now, then stop')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')

@@ -1,0 +1,54 @@
+/** `copse` alone where there is no board: what Copse is, and how to begin. */
+
+import { findRepository, hasBoard } from '../../../compose/open.ts';
+import type { Cli } from '../../invocation.ts';
+
+/** True when it explained: there is no board whose status could be shown. */
+export async function explainAlone(cli: Cli): Promise<boolean> {
+  if (isOutside(cli)) {
+    print(cli, [
+      'Copse runs many coding agents on one git repository, and lands their work',
+      'through a merge queue. Go into a git repository to use it.',
+      '',
+      ...rows([
+        ['copse demo', 'see it work, without an agent program'],
+        ...FIRST_STEPS,
+        ['copse', 'show what runs, needs you, and lands'],
+        ['copse --help', 'all commands; `copse help add` explains one'],
+      ]),
+    ]);
+    return true;
+  }
+  if (await hasBoard(cli)) return false;
+  explainNoBoard(cli);
+  return true;
+}
+
+export function explainNoBoard(cli: Cli): void {
+  print(cli, ['This repository has no tasks yet. To begin:', '', ...rows(FIRST_STEPS)]);
+}
+
+const FIRST_STEPS = [
+  ['copse init', 'write copse.yml for installed agents'],
+  ['copse add "Rename the loader"', 'add a task'],
+  ['copse orchestrate', 'run agents on the tasks, land their work'],
+] as const;
+
+function isOutside({ cwd }: Cli): boolean {
+  try {
+    return findRepository(cwd) === undefined;
+  } catch (error) {
+    // The folder itself is gone.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
+    throw error;
+  }
+}
+
+function rows(steps: readonly (readonly [command: string, why: string])[]): readonly string[] {
+  const width = Math.max(...steps.map(([command]) => command.length));
+  return steps.map(([command, why]) => `  ${command.padEnd(width)}  ${why}`);
+}
+
+function print({ output }: Cli, lines: readonly string[]): void {
+  for (const line of lines) output.line(line);
+}

@@ -1,0 +1,360 @@
+/**
+ * The overview as lines of a screen. It is never wider than `columns` and never longer than `rows`.
+ *
+ * What needs a person comes first and gets its lines first. The other sections share the rest: each keeps at least one line,
+ * and agents at work count twice. A section that is shortened says how many are missing and which command lists them.
+ */
+
+import { age } from '../../explain/rules/amounts.ts';
+import type {
+  LandingTask,
+  NeedKind,
+  NeedsYou,
+  Overview,
+  ReadyTask,
+  WorkingTask,
+} from '../../explain/rules/overview.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
+import { type TaskStatus, isFinished, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
+import type { Output } from '../output.ts';
+import { cut, widthOfText } from './screen.ts';
+
+export interface PanelSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface PanelLine {
+  readonly text: string;
+  /** The task that the line is about. */
+  readonly task: TaskId | null;
+}
+
+type StyleText = Output['style'];
+
+export function panelLines(overview: Overview, size: PanelSize, style: StyleText): readonly string[] {
+  return panels(overview, size, style).map(({ text }) => text);
+}
+
+/** The same, with the task of each line. */
+export function panels(overview: Overview, size: PanelSize, style: StyleText): readonly PanelLine[] {
+  const top = [countsLine(overview), ...remarks(overview)].map((text) => ({ text, task: null }));
+  const room = size.rows - top.length;
+  const detail = details.find((one) => lengthOf(overview, one) <= room) ?? TERSE;
+  const sections = sectionsOf(overview, { ...detail, columns: size.columns, style });
+  const lines = [...top, ...shortened(sections, room, detail.isAiry)];
+  return lines
+    .slice(0, Math.max(1, size.rows))
+    .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
+}
+
+/** Those that need a person are counted together. */
+const countWords = [
+  ['in_progress', 'working'],
+  ['landing', 'landing'],
+  ['ready', 'ready'],
+  ['pending', 'pending'],
+  ['paused', 'paused'],
+  ['done', 'done'],
+  ['cancelled', 'cancelled'],
+] as const satisfies readonly (readonly [TaskStatus, string])[];
+
+function countsLine({ counts, needsYou }: Overview): string {
+  const others = countWords
+    .filter(([status]) => counts[status] > 0)
+    .map(([status, word]) => `${counts[status]} ${word}`);
+  const needs =
+    needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
+  return [...needs, ...others].join(' · ') || 'No tasks';
+}
+
+function remarks({ counts, needsYou, isOrchestrated }: Overview): readonly string[] {
+  const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
+  if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
+  const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
+  return [
+    ...(needsYou.length === 0 ? ['Nothing needs you.'] : []),
+    ...(isOrchestrated || isOver ? [] : ['No orchestrator is running here. Start one: copse orchestrate']),
+  ];
+}
+
+interface Detail {
+  /** Two: reason and command share a line. */
+  readonly needLines: 2 | 3;
+  /** Two: the last output line is below its task. */
+  readonly workLines: 1 | 2;
+  /** Two: why a task waits is below it. */
+  readonly waitLines: 1 | 2;
+  readonly isAiry: boolean;
+}
+
+const TERSE: Detail = { needLines: 2, workLines: 1, waitLines: 1, isAiry: false };
+
+/** The first one that fits is taken. */
+const details: readonly Detail[] = [
+  { needLines: 3, workLines: 2, waitLines: 2, isAiry: true },
+  { needLines: 3, workLines: 2, waitLines: 1, isAiry: true },
+  { needLines: 3, workLines: 1, waitLines: 1, isAiry: true },
+  { needLines: 3, workLines: 1, waitLines: 1, isAiry: false },
+  { needLines: 2, workLines: 1, waitLines: 1, isAiry: true },
+];
+
+/** With all that need a person or work, and some of the others. */
+function lengthOf({ needsYou, working, landing, ready, counts }: Overview, detail: Detail): number {
+  const sizes = [
+    needsYou.length * detail.needLines,
+    working.length * detail.workLines,
+    Math.min(landing.length, OTHERS) * detail.waitLines,
+    Math.min(counts.ready, ready.length > 0 ? OTHERS : 0) * detail.waitLines,
+  ].filter((size) => size > 0);
+  const heading = detail.isAiry ? 2 : 1;
+  return sizes.reduce((sum, size) => sum + size + heading, 0);
+}
+
+const OTHERS = 5;
+
+interface Item {
+  readonly task: TaskId;
+  readonly lines: readonly string[];
+}
+
+interface Section {
+  readonly heading: string;
+  readonly items: readonly Item[];
+  /** Further ones that the overview does not hold. */
+  readonly unseen: number;
+  /** The command that lists all of them. */
+  readonly all: string;
+  /** Zero: it is served before the others. */
+  readonly weight: 0 | 1 | 2;
+}
+
+interface PanelLook extends Detail {
+  readonly columns: number;
+  readonly style: StyleText;
+}
+
+function sectionsOf(overview: Overview, look: PanelLook): readonly Section[] {
+  const { at, needsYou, working, landing, ready, counts } = overview;
+  const heading = (text: string, count: number) => look.style('bold', `${text} (${count})`);
+  const sections: readonly Section[] = [
+    {
+      heading: heading('NEEDS YOU', needsYou.length),
+      items: needsYou.map((need) => needItem(need, at, look)),
+      unseen: 0,
+      all: `copse list --status ${statusesForPeople.join(',')}`,
+      weight: 0,
+    },
+    {
+      heading: heading('WORKING', working.length),
+      items: workingItems(working, at, look),
+      unseen: 0,
+      all: 'copse list --status in_progress',
+      weight: 2,
+    },
+    {
+      heading: heading('LANDING', landing.length),
+      items: landingItems(landing, at, look),
+      unseen: 0,
+      all: 'copse queue',
+      weight: 1,
+    },
+    {
+      heading: heading('READY', counts.ready),
+      items: readyItems(ready, at, look),
+      unseen: Math.max(0, counts.ready - ready.length),
+      all: 'copse list --status ready',
+      weight: 1,
+    },
+  ];
+  return sections.filter(({ items }) => items.length > 0);
+}
+
+const ID_WIDTH = 7;
+const AGE_WIDTH = 4;
+const INDENT = '    ';
+
+/** `! cp-a1b2   3m Title`, as long as it may be. */
+function head(mark: string, { task, since }: { task: TaskId; since: Timestamp }, at: Timestamp): string {
+  // An id is never cut: it is there to be copied.
+  return `${mark} ${task.padEnd(ID_WIDTH)} ${age(since, at).padStart(AGE_WIDTH)}`;
+}
+
+const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yellow' | 'red']>> = {
+  permission: ['?', 'yellow'],
+  question: ['?', 'yellow'],
+  review: ['?', 'yellow'],
+  waiting: ['?', 'yellow'],
+  attention: ['!', 'red'],
+  failed: ['!', 'red'],
+  landing: ['!', 'red'],
+};
+
+function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: PanelLook): Item {
+  const { task, title, kind, reason, command, unblocks } = need;
+  const [mark, colour] = needMarks[kind];
+  const beginning = head(mark, need, at);
+  const end = unblocks === 0 ? '' : ` (unblocks ${unblocks})`;
+  const room = columns - widthOfText(beginning) - 1 - end.length;
+  const first = `${style(colour, beginning)} ${cut(oneLine(title), room)}${style('dim', end)}`;
+  const next = `→ ${command}`;
+  if (needLines === 3)
+    return { task, lines: [first, INDENT + oneLine(reason), INDENT + style('cyan', next)] };
+  const left = Math.max(LEAST_REASON, columns - INDENT.length - widthOfText(next) - 2);
+  return { task, lines: [first, `${INDENT}${cut(oneLine(reason), left)}  ${style('cyan', next)}`] };
+}
+
+const LEAST_REASON = 12;
+
+/** In columns: agents and phases have the width of the longest one. */
+function workingItems(working: readonly WorkingTask[], at: Timestamp, look: PanelLook): readonly Item[] {
+  const who = working.map(({ agent, node }) => oneLine(`${agent}${node === null ? '' : ` on ${node}`}`));
+  const phases = working.map(({ phase, isByHand }) =>
+    isByHand ? 'by hand' : (phase ?? '').replaceAll('_', ' '),
+  );
+  const [whoWidth, phaseWidth] = [widest(who, MOST_AGENT), widest(phases, MOST_PHASE)];
+  const rows = working.map((one, index) => {
+    const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
+    const beginning = `${look.style('cyan', head('*', one, at))} ${padded(who[index] ?? '', whoWidth)}${phase}`;
+    return { task: one.task, beginning, title: one.title, more: one.lastLine ?? '' };
+  });
+  return rowItems(rows, look.workLines, look);
+}
+
+const MOST_AGENT = 14;
+const MOST_PHASE = 11;
+
+function landingItems(landing: readonly LandingTask[], at: Timestamp, look: PanelLook): readonly Item[] {
+  const rows = landing.map((one) => {
+    const { task, title, position, of, target, why } = one;
+    const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
+    const more = `${why.replace(/^is /, '')}${position === 1 ? ` → ${target}` : ''}`;
+    return { task, beginning, title, more };
+  });
+  return rowItems(rows, look.waitLines, look);
+}
+
+function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: PanelLook): readonly Item[] {
+  const rows = ready.map((one) => ({
+    task: one.task,
+    beginning: head(' ', one, at),
+    title: one.title,
+    more: one.why,
+  }));
+  return rowItems(rows, look.waitLines, look);
+}
+
+interface Row {
+  readonly task: TaskId;
+  readonly beginning: string;
+  readonly title: string;
+  /** Beside the title or below it. */
+  readonly more: string;
+}
+
+function rowItems(rows: readonly Row[], linesEach: 1 | 2, { columns, style }: PanelLook): readonly Item[] {
+  const texts = rows.map(({ title, more }) => [oneLine(title), oneLine(more)] as const);
+  const room = columns - Math.max(0, ...rows.map(({ beginning }) => widthOfText(beginning))) - 1;
+  const left = widest(
+    texts.map(([title]) => title),
+    Math.min(
+      MOST_TITLE,
+      Math.max(Math.floor(room / 2), room - GAP.length - widest(texts.map(([, more]) => more))),
+    ),
+  );
+  const right = room - left - GAP.length;
+  return rows.map(({ task, beginning }, index) => {
+    const [title, more] = texts[index] ?? ['', ''];
+    const isAlone = more === '' || right < LEAST_COLUMN;
+    const first = `${beginning} `;
+    if (isAlone && linesEach === 1) return { task, lines: [first + title] };
+    if (linesEach === 1)
+      return { task, lines: [first + padded(title, left) + GAP + style('dim', cut(more, right))] };
+    const below = more === '' ? [] : [INDENT + style('dim', cut(more, columns - INDENT.length))];
+    return { task, lines: [first + title, ...below] };
+  });
+}
+
+const LEAST_COLUMN = 12;
+/** On a wide terminal, the eye finds the second column. */
+const MOST_TITLE = 60;
+const GAP = '  ';
+
+/** Shares the room among the sections. */
+function shortened(all: readonly Section[], room: number, isAiry: boolean): readonly PanelLine[] {
+  const headingRows = isAiry ? 2 : 1;
+  // A terminal of a few rows shows fewer sections, rather than headings without tasks.
+  const affordable = Math.floor((room - LEAST_FIRST) / (headingRows + 1));
+  const sections = all.slice(0, Math.max(1, affordable + 1));
+  const wanted = sections.map(
+    ({ items, unseen }) => items.reduce((sum, { lines }) => sum + lines.length, 0) + (unseen > 0 ? 1 : 0),
+  );
+  const given = shares(
+    wanted,
+    sections.map(({ weight }) => weight),
+    room - sections.length * headingRows,
+  );
+  return sections.flatMap((section, index) => {
+    const lines = itemLines(section, given[index] ?? 0);
+    const heading = { text: section.heading, task: null };
+    const top: readonly PanelLine[] = isAiry ? [{ text: '', task: null }, heading] : [heading];
+    return lines.length === 0 ? [] : top.concat(lines);
+  });
+}
+
+/** A heading, one task with its reason, and a line about the others. */
+const LEAST_FIRST = 4;
+
+/** Fair: no section gets more than it wants, and none less than its share of the rest. One with weight 0 comes first. */
+export function shares(
+  wanted: readonly number[],
+  weights: readonly number[],
+  room: number,
+): readonly number[] {
+  const given = wanted.map(() => 0);
+  const others = weights.filter((weight) => weight > 0).length;
+  const firstRoom = Math.max(0, room - others);
+  for (const [index, weight] of weights.entries())
+    if (weight === 0) given[index] = Math.min(wanted[index] ?? 0, firstRoom);
+  let left = room - given.reduce((sum, one) => sum + one, 0);
+  // Line by line to the section with the least lines for its weight.
+  while (left > 0) {
+    const next = wanted
+      .map((want, index) => ({ index, want, weight: weights[index] ?? 0, has: given[index] ?? 0 }))
+      .filter(({ want, weight, has }) => weight > 0 && has < want)
+      .toSorted((one, other) => one.has / one.weight - other.has / other.weight)[0];
+    if (next === undefined) break;
+    given[next.index] = next.has + 1;
+    left -= 1;
+  }
+  return given;
+}
+
+/** As many whole items as fit, and a line about the others. */
+function itemLines({ items, unseen, all }: Section, room: number): readonly PanelLine[] {
+  const lines: PanelLine[] = [];
+  let hidden = items.length + unseen;
+  for (const { task, lines: own } of items) {
+    const isLast = hidden === 1;
+    if (lines.length + own.length + (isLast ? 0 : 1) > room) break;
+    lines.push(...own.map((text) => ({ text, task })));
+    hidden -= 1;
+  }
+  if (hidden === 0 || lines.length >= room) return lines;
+  return [...lines, { text: `  … and ${hidden} more: ${all}`, task: null }];
+}
+
+function widest(texts: readonly string[], most = Infinity): number {
+  return Math.min(most, Math.max(0, ...texts.map(widthOfText)));
+}
+
+/** Exactly as wide: cut, or filled with spaces. */
+function padded(text: string, width: number): string {
+  const short = cut(text, width);
+  return short + ' '.repeat(Math.max(0, width - widthOfText(short)));
+}
+
+function oneLine(text: string): string {
+  return shown(text).replaceAll(/[\n\t]+/g, ' ');
+}

@@ -1,0 +1,263 @@
+/**
+ * Collects the overview from the board. It asks for counts first and reads only the records that are shown: a status that no
+ * task has costs no read, and of the ready tasks only the most urgent ones are placed.
+ */
+
+import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
+import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
+import { scheduleFacts } from '../agents/act/schedule-facts.ts';
+import type { Session } from '../agents/rules/session/session.ts';
+import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import { Scheduler } from '../orchestrator/rules/schedule.ts';
+import { isBeingResolved } from '../queue/act/conflict-task.ts';
+import { loadQueues } from '../queue/act/view.ts';
+import type { LookContext } from '../queue/context.ts';
+import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
+import { preferApart } from '../radar/prefer-apart.ts';
+import { summarise } from '../review/rules/pull-request.ts';
+import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
+import { nextSteps } from './next-steps.ts';
+import { answerCommands, questionClause, questionText, waitingClause } from './question.ts';
+import {
+  type LandingTask,
+  type NeedsYou,
+  type Overview,
+  type ReadyTask,
+  type WorkingTask,
+  countUnblocked,
+  rankNeeds,
+  waitsForPerson,
+} from './rules/overview.ts';
+import { standingText, waitText } from './rules/queue.ts';
+import { attentionClause, attentionText, failureClause, firstLine, statusTexts } from './rules/status.ts';
+import { describeWaiting, startsText } from './rules/waiting.ts';
+
+export interface OverviewOptions {
+  /** Whether an orchestrator runs on this machine. */
+  readonly isOrchestrated: boolean;
+  /** How many of the ready tasks are shown at most. */
+  readonly readyLimit?: number;
+}
+
+const READY_LIMIT = 50;
+
+export async function loadOverview(
+  context: LookContext,
+  { isOrchestrated, readyLimit = READY_LIMIT }: OverviewOptions,
+): Promise<Overview> {
+  const at = context.clock.now();
+  const counts = await loadCounts(context);
+  const running = counts.in_progress > 0 ? await observeRunning(context, new LeaseAges()) : [];
+  const agents = await Promise.all(running.map((one) => loadAgent(context, one)));
+  const queues = counts.landing > 0 ? await loadQueues(context, context.landing) : [];
+  const asked = [
+    ...(await needsOfTasks(context, counts)),
+    ...agents.flatMap((agent) => needOfAgent(agent, at) ?? []),
+    ...queues.flatMap((queue) => needOfQueue(queue) ?? []),
+  ];
+  const needsYou = await ranked(context, asked);
+  const isAsked = new Set(needsYou.map(({ task }) => task));
+  return {
+    at,
+    counts,
+    needsYou,
+    working: await workingOf(
+      context,
+      agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
+    ),
+    landing: queues.flatMap(landingOf),
+    ready:
+      counts.ready > 0 && readyLimit > 0
+        ? await loadReady(context, running, { isOrchestrated, readyLimit })
+        : [],
+    isOrchestrated,
+  };
+}
+
+async function loadCounts({ board }: LookContext): Promise<Readonly<Record<TaskStatus, number>>> {
+  const known = await board.countByStatus();
+  return Object.fromEntries(taskStatuses.map((status) => [status, known.get(status) ?? 0])) as Readonly<
+    Record<TaskStatus, number>
+  >;
+}
+
+type Need = Omit<NeedsYou, 'unblocks'>;
+
+async function ranked({ board }: LookContext, needs: readonly Need[]): Promise<readonly NeedsYou[]> {
+  const dependants = await board.dependantGraph(needs.map(({ task }) => task));
+  return rankNeeds(needs.map((need) => ({ ...need, unblocks: countUnblocked(need.task, dependants) })));
+}
+
+async function needsOfTasks(
+  context: LookContext,
+  counts: Readonly<Record<TaskStatus, number>>,
+): Promise<readonly Need[]> {
+  const statuses = statusesForPeople.filter((status) => counts[status] > 0);
+  const needs: Need[] = [];
+  for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
+    const why = (await isBeingResolved(context.board, task)) ? undefined : needOf(task);
+    if (why === undefined) continue;
+    const [command = `copse why ${task.id}`] = await nextSteps(context, task);
+    const { id, title, state } = task;
+    needs.push({
+      task: id,
+      title,
+      status: state.status,
+      since: state.since,
+      ...why,
+      command,
+      agent: task.agent,
+    });
+  }
+  return needs;
+}
+
+/** Undefined: it goes on without a person. */
+function needOf({ state, retries }: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | undefined {
+  switch (state.status) {
+    case 'stuck':
+      return {
+        kind: 'question',
+        reason: `${statusTexts.stuck}: ${firstLine(state.reason)}`,
+        details: state.reason,
+      };
+    case 'in_review': {
+      const { pullRequest } = state;
+      if (pullRequest?.is === 'wanted') return undefined;
+      const reason = pullRequest === null ? statusTexts.in_review : summarise(pullRequest);
+      return { kind: 'review', reason, details: reason };
+    }
+    case 'needs_attention':
+      return {
+        kind: 'attention',
+        reason: attentionText(state),
+        details: `${attentionClause(state.because)}\n${state.reason}`,
+      };
+    case 'failed':
+      return { kind: 'failed', reason: failureClause(retries, state.reason), details: state.reason };
+    default:
+      return undefined;
+  }
+}
+
+interface AgentAtWork {
+  readonly running: RunningTask;
+  readonly session: Session | undefined;
+  readonly question: OpenQuestion | undefined;
+}
+
+async function loadAgent({ board }: LookContext, running: RunningTask): Promise<AgentAtWork> {
+  const { state } = running.task;
+  const session =
+    state.status === 'in_progress' ? await board.get('session', state.claim.session) : undefined;
+  const hasAsked = session?.question != null && session.question.answer === null;
+  return {
+    running,
+    session,
+    question: hasAsked ? await openQuestionOf(board, running.task) : undefined,
+  };
+}
+
+function needOfAgent({ running, session, question }: AgentAtWork, at: Timestamp): Need | undefined {
+  const { id, title, state } = running.task;
+  if (state.status !== 'in_progress') return undefined;
+  const { agent } = state.claim;
+  const about = { task: id, title, status: state.status, agent };
+  if (question !== undefined) {
+    const [command = ''] = answerCommands(id);
+    const words = { reason: questionClause(question), details: questionText(question, at), command };
+    return { ...about, kind: 'permission', since: question.since, ...words };
+  }
+  const attention = session?.state.life === 'live' ? session.state.attention : null;
+  if (attention === null) return undefined;
+  const reason = waitingClause(attention);
+  return {
+    ...about,
+    kind: 'waiting',
+    since: state.since,
+    reason,
+    details: reason,
+    command: `copse logs ${id}`,
+  };
+}
+
+/** A queue that one person's act sets in motion again is shown once, at the first task that it holds. */
+function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
+  for (const { task, title, standing, queuedAt } of entries) {
+    const held = standing.kind === 'held' ? standing.reason : null;
+    const reason = standing.kind === 'stalled' ? (stalled?.reason ?? null) : held;
+    if (reason === null || !waitsForPerson(reason)) continue;
+    const words = waitText(reason);
+    const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
+    return { ...about, kind: 'landing', reason: firstLine(words), details: words, command: 'copse queue' };
+  }
+  return undefined;
+}
+
+async function workingOf(
+  { node, runners }: LookContext,
+  agents: readonly AgentAtWork[],
+): Promise<readonly WorkingTask[]> {
+  const working: WorkingTask[] = [];
+  for (const { running, session } of agents) {
+    const { id, title, state } = running.task;
+    if (state.status !== 'in_progress') continue;
+    const { claim, since, status } = state;
+    const isHere = claim.node === node;
+    const isByHand = claim.isByHand ?? false;
+    working.push({
+      task: id,
+      title,
+      status,
+      since,
+      agent: claim.agent,
+      isByHand,
+      phase: session?.state.phase ?? null,
+      node: isHere ? null : claim.node,
+      lastLine: isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null,
+    });
+  }
+  return working.toSorted((one, other) => one.since - other.since || (one.task < other.task ? -1 : 1));
+}
+
+function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
+  return entries.map(({ task, title, queuedAt, position, standing }: EntryView) => ({
+    task,
+    title,
+    status: 'landing',
+    since: queuedAt,
+    target,
+    position,
+    of: entries.length,
+    why: standingText(standing),
+  }));
+}
+
+/** Placed one after another, as an orchestrator does it. */
+async function loadReady(
+  context: LookContext,
+  running: readonly RunningTask[],
+  { isOrchestrated, readyLimit }: Required<OverviewOptions>,
+): Promise<readonly ReadyTask[]> {
+  const { board, policy } = context;
+  const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit: readyLimit });
+  const facts = await scheduleFacts(context, running, await board.openLandings());
+  const scheduler = new Scheduler(facts, policy.orchestration);
+  const whys = new Map<TaskId, string>();
+  for (const task of preferApart(context, ready)) {
+    const placement = scheduler.place(task);
+    whys.set(
+      task.id,
+      placement.kind === 'waiting'
+        ? describeWaiting(placement.waiting, facts.at)
+        : `${isOrchestrated ? 'The' : 'An'} orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`,
+    );
+  }
+  return ready.map(({ id, title, state }) => ({
+    task: id,
+    title,
+    status: state.status,
+    since: state.since,
+    why: whys.get(id) ?? '',
+  }));
+}

@@ -1,0 +1,27 @@
+/** What `copse status --json` prints. Times are ISO 8601. */
+
+import type { Why } from '../../explain/why.ts';
+import type { Overview } from '../../explain/rules/overview.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import { time } from '../../kernel/time.ts';
+
+/** `here`: the task of the worktree in which the command runs. */
+export function overviewView({ at, needsYou, working, landing, ready, ...rest }: Overview, here?: Why) {
+  return {
+    at: time(at),
+    here: here === undefined ? null : hereView(here),
+    ...rest,
+    needsYou: needsYou.map(withTime),
+    working: working.map(withTime),
+    landing: landing.map(withTime),
+    ready: ready.map(withTime),
+  };
+}
+
+function hereView({ task: { id, title, state }, because, next }: Why) {
+  return { task: id, title, status: state.status, since: time(state.since), because, next };
+}
+
+function withTime<T extends { readonly since: Timestamp }>(one: T) {
+  return { ...one, since: time(one.since) };
+}
