@@ -37,6 +37,7 @@ beforeAll(async () => {
 /** Each command that reads, as it is called. */
 const reading: Readonly<Record<string, () => readonly string[]>> = {
   list: () => ['list', '--all'],
+  status: () => ['status'],
   show: () => ['show', 'cp-kkkk'],
   why: () => ['why', 'cp-dddd'],
   events: () => ['events'],

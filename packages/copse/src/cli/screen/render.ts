@@ -9,7 +9,7 @@ import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { type ReasonFacts, reasonLine } from '../../explain/rules/reason.ts';
 import type { Output } from '../output.ts';
-import { columnsOf, cutAtWords } from './screen.ts';
+import { cutAtWords, widthOfText } from './screen.ts';
 
 type StatusLook = readonly [mark: string, style: Parameters<Output['style']>[0]];
 
@@ -78,11 +78,11 @@ const LEAST_EXTRA = 6;
 
 function fitted(title: string, extra: string, room: number): readonly [title: string, extra: string] {
   if (room === Infinity) return [title, extra];
-  const [titleColumns, extraColumns] = [columnsOf(title), extra === '' ? 0 : columnsOf(extra) + 2];
+  const [titleColumns, extraColumns] = [widthOfText(title), extra === '' ? 0 : widthOfText(extra) + 2];
   if (titleColumns + extraColumns <= room) return [title, extra];
   const least = Math.min(titleColumns, LEAST_TITLE);
   const cut = cutAtWords(title, Math.min(room, Math.max(least, room - extraColumns)));
-  const left = room - columnsOf(cut) - 2;
+  const left = room - widthOfText(cut) - 2;
   return [cut, left < LEAST_EXTRA ? '' : cutAtWords(extra, left)];
 }
 

@@ -109,21 +109,14 @@ function widthOf(character: string): number {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** Nearly all text; its width costs nothing. */
-const PLAIN = /^[\u0020-\u007e]*$/;
-
-export function columnsOf(text: string): number {
-  return PLAIN.test(text) ? text.length : widthOfText(text);
-}
-
-/** Cuts between words, or inside a word that is longer than a third of the line. Text with colours is not cut. */
+/** Cuts between words, or inside a word that is longer than a third of the line. For text without colours. */
 export function cutAtWords(text: string, columns: number): string {
-  if (columnsOf(text) <= columns) return text;
+  if (widthOfText(text) <= columns) return text;
   const room = Math.max(1, columns - 1);
   let width = 0;
   let end = 0;
   for (const [part] of text.matchAll(/\P{M}\p{M}*/gu)) {
-    width += columnsOf(part);
+    width += widthOfText(part);
     if (width > room) break;
     end += part.length;
   }

@@ -11,7 +11,7 @@ import { eventView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { columnsOf, cutAtWords } from '../../screen/screen.ts';
+import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 
@@ -67,7 +67,7 @@ function sentence({ output }: Cli, recorded: RecordedEvent, task: EventTask | un
   const when = `${number} ${at.replace('T', ' ').slice(0, 19)}`;
   const clause = shown(`${eventClause(recorded.event)}${authorText(recorded, task)}`);
   const room = columnsFor(output) - when.length - 1;
-  const about = task === undefined ? '' : aboutTask(task, room - columnsOf(clause));
+  const about = task === undefined ? '' : aboutTask(task, room - widthOfText(clause));
   return `${output.style('dim', when)} ${cutAtWords(about + clause, room)}`;
 }
 
