@@ -217,7 +217,12 @@ describe('copse worktrees', () => {
     expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ isReadyToMerge: false }] });
     git(worktree, 'add', '.');
     git(worktree, 'commit', '--quiet', '--message=mine');
-    await answer(['stuck', task, '--reason', 'Which one?'], { ...at, cwd: worktree }).catch(() => {});
+    await answer(['finish', task], at);
+    await answer(['queue', 'cancel', task], at);
+    expect(await answer(['worktrees'], at)).toMatchObject({
+      worktrees: [{ isReadyToMerge: true, taskStatus: 'in_review', status: 'committed' }],
+    });
+    expect(await printed(['worktrees'], at)).toContain(`0 uncommitted · ready: copse merge ${task}\n`);
     await answer(['cancel', task], at);
     writeFileSync(path.join(worktree, 'two'), '');
     expect(await answer(['worktrees', '--size'], at)).toMatchObject({
