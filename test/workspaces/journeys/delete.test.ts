@@ -71,8 +71,8 @@ test.skipIf(!hasScript)('asks on a terminal, with what becomes of everything; --
   const { task, worktree, branch } = await taken('Asked', at);
   writeFileSync(path.join(worktree, 'mine'), 'x');
   const screen = await onTerminal(['delete', task], at.cwd, [['Delete this task?', ENTER]]);
-  expect(screen).toContain(`its worktree ${worktree} goes to the trash with 1 uncommitted file`);
-  expect(screen).toContain(`its branch ${branch} stays`);
+  expect(screen).toContain(`its worktree ${worktree} goes to the trash (1 uncommitted file, rescued first)`);
+  expect(screen).toContain(`its branch ${branch} stays if it has commits that are not merged`);
   expect(screen).toContain('Nothing was changed.');
   expect(existsSync(worktree)).toBe(true);
   await onTerminal(['delete', task, '--yes'], at.cwd, []);

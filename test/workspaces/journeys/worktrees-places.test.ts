@@ -238,6 +238,23 @@ describe('copse worktrees', () => {
     expect(await printed(['worktrees'], at)).toContain(`1 uncommitted · to remove: copse cleanup ${task}\n`);
   });
 
+  test('fit a terminal of 80 columns, broken between facts', async () => {
+    const at = newProject(area);
+    const { task, branch, worktree } = await taken(
+      'Rename the loader of the configuration everywhere it is',
+      at,
+    );
+    const text = await printed(['worktrees', '--size'], { ...at, terminal: { columns: 80, rows: 24 } });
+    expect(text.replace(/\(\d+s\)/, '(0s)')).toBe(
+      [
+        `${task} ACTIVE (0s) Rename the loader of the configuration everywhere it is`,
+        `      task in progress · ${branch} · 0 ahead`,
+        '      0 uncommitted · less than 1 MB',
+        `      ${worktree}\n`,
+      ].join('\n'),
+    );
+  });
+
   test('are, with --all, also those that Copse did not make, marked as such', async () => {
     const at = newProject(area);
     const { worktree } = await taken('Ours', at);

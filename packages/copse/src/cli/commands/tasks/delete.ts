@@ -69,9 +69,9 @@ async function consequences(
   if (!worktree) return lines;
   if (keepWorktree) return [...lines, `  its worktree ${worktree.path} stays`];
   const files = await uncommittedIn(context, worktree.path);
-  const rescued = files ? ` with ${counted(files, 'uncommitted file')}, which are rescued` : '';
+  const rescued = files ? ` (${counted(files, 'uncommitted file')}, rescued first)` : '';
   lines.push(`  its worktree ${worktree.path} goes to the trash${rescued}`);
-  return [...lines, `  its branch ${worktree.branch} stays, unless it is merged`];
+  return [...lines, `  its branch ${worktree.branch} stays if it has commits that are not merged`];
 }
 
 /** Undefined when git cannot tell. */

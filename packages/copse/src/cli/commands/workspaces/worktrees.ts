@@ -14,7 +14,7 @@ import { age, megabytesText } from '../../../explain/rules/amounts.ts';
 import type { FolderSize } from '../../../compose/known-here.ts';
 import { withWorktreeList } from '../../../compose/look.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { cutAtWords, wrapped } from '../../screen/screen.ts';
+import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -87,16 +87,29 @@ function print({ output }: Cli, one: ListedWorktree, now: Timestamp, size: Folde
   const since = ` (${age(workspace.preparedAt, now)}) `;
   const name = cutAtWords(shown(title ?? ''), columns - head.length - since.length);
   output.line(`${output.style(styles[status], head)}${since}${name}`.trimEnd());
-  const facts = [...details(one), ...(size === undefined ? [] : [sizeText(size)])].join(' · ');
-  for (const line of columns === Infinity ? [facts] : wrapped(facts, columns - INDENT.length, 0))
-    output.line(`${INDENT}${line}`);
+  const facts = [...details(one), ...(size === undefined ? [] : [sizeText(size)])];
+  for (const line of factLines(facts, columns - INDENT.length)) output.line(`${INDENT}${line}`);
   output.line(output.style('dim', `${INDENT}${shown(path)}`));
 }
 
 const INDENT = '      ';
 
+/** Broken between facts only. */
+function factLines(facts: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const fact of facts) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)} · ${fact}`;
+    if (lines.length === 0 || widthOfText(longer) > columns) lines.push(fact);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
+
+const MEGABYTE = 1024 ** 2;
+
 function sizeText({ bytes, isWhole }: FolderSize): string {
-  return isWhole ? megabytesText(bytes) : `more than ${megabytesText(bytes)}`;
+  if (!isWhole) return `more than ${megabytesText(bytes)}`;
+  return bytes < MEGABYTE ? 'less than 1 MB' : megabytesText(bytes);
 }
 
 function details(one: ListedWorktree): readonly string[] {
