@@ -63,8 +63,10 @@ export function listLine(
   const [mark, style] = looks[state.status];
   const head = `[${mark}] ${task.id} ${state.status.toUpperCase()}`;
   const since = ` (${age(state.since, now)}) `;
-  const room = columns - head.length - since.length - reserved;
-  const [title, extra] = fitted(shown(task.title), extraOf(task, now, facts), room);
+  let title = shown(task.title);
+  let extra = extraOf(task, now, facts);
+  if (columns !== Infinity)
+    [title, extra] = fitted(title, extra, columns - head.length - since.length - reserved);
   const tail = extra === '' ? '' : output.style('dim', `  ${extra}`);
   const line = output.style(style, head) + since + title + tail;
   const reason = reasonLine(task, facts, now);
@@ -77,7 +79,6 @@ const LEAST_TITLE = 24;
 const LEAST_EXTRA = 6;
 
 function fitted(title: string, extra: string, room: number): readonly [title: string, extra: string] {
-  if (room === Infinity) return [title, extra];
   const [titleColumns, extraColumns] = [widthOfText(title), extra === '' ? 0 : widthOfText(extra) + 2];
   if (titleColumns + extraColumns <= room) return [title, extra];
   const least = Math.min(titleColumns, LEAST_TITLE);
@@ -92,7 +93,10 @@ function extraOf(
   now: Timestamp,
   { session }: ReasonFacts = {},
 ): string {
-  let extra = priority === defaultPolicy.task.priority ? '' : SEPARATOR + formatPriority(priority);
+  const urgency = priority === defaultPolicy.task.priority ? '' : formatPriority(priority);
+  // Most tasks of a long list.
+  if (state.status === 'ready' && state.delay === null && retries === 0) return urgency;
+  let extra = urgency === '' ? '' : SEPARATOR + urgency;
   if (state.status === 'in_progress') extra += SEPARATOR + shown(state.claim.agent);
   else if (session !== undefined) extra += SEPARATOR + shown(session.agent);
   if (state.status === 'in_progress' && session?.state.life === 'live')
