@@ -38,6 +38,7 @@ beforeAll(async () => {
 const reading: Readonly<Record<string, () => readonly string[]>> = {
   list: () => ['list', '--all'],
   status: () => ['status'],
+  inbox: () => ['inbox'],
   show: () => ['show', 'cp-kkkk'],
   why: () => ['why', 'cp-dddd'],
   events: () => ['events'],

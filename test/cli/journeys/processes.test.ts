@@ -70,6 +70,7 @@ const looking: readonly (readonly [command: string, argv: () => readonly string[
   ['review', () => ['review', reviewed]],
   ['why', () => ['why', idle]],
   ['status', () => ['status']],
+  ['inbox', () => ['inbox']],
   ['queue', () => ['queue']],
   ['config', () => ['config']],
   ['doctor', () => ['doctor', '--json']],

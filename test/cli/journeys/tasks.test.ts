@@ -136,7 +136,7 @@ describe('copse add', () => {
 
   test('accepts a title that begins with a dash after --', async () => {
     const text = await printed(['add', '--priority', 'p4', '--', '--help', 'is', 'wrong'], { cwd });
-    expect(text).toMatch(/^Added \[ \] cp-\w+ READY \(\ds\) --help is wrong {2}p4\n$/);
+    expect(text).toMatch(/^Added \[ \] cp-\w+ READY \(\ds\) --help is wrong {2}p4\n/);
   });
 
   test('succeeds twenty times at once on a repository that has no board yet', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, onTestFinished, test } from 'vitest';
 
+import { openMemory } from '../../../packages/copse/src/kernel/system/json-file.ts';
 import { announce } from '../../../packages/copse/src/explain/notices/announce.ts';
 import { raiseAttention } from '../../../packages/copse/src/agents/act/answer.ts';
 import { systemTimer } from '../../../packages/copse/src/compose/parts.ts';
@@ -42,13 +43,14 @@ interface Telling {
   readonly node?: NodeId;
   readonly kinds?: readonly NoticeKind[];
   readonly stallMs?: number;
+  readonly pollMs?: number;
   readonly send?: NoticeChannel['send'];
 }
 
 /** What an orchestrator does beside its loop. */
 async function tell(
   { context }: Project,
-  { node = context.node, kinds, send, stallMs = 60_000 }: Telling = {},
+  { node = context.node, kinds, send, stallMs = 60_000, pollMs = 50 }: Telling = {},
 ): Promise<Told> {
   const headlines: string[] = [];
   const problems: string[] = [];
@@ -56,7 +58,7 @@ async function tell(
   const { notifications, board } = context.policy;
   const policy = {
     ...context.policy,
-    board: { ...board, followPollMs: 50 },
+    board: { ...board, followPollMs: pollMs },
     notifications: { ...notifications, lastMs: 300 },
     landing: { ...context.policy.landing, stallMs },
   };
@@ -68,6 +70,7 @@ async function tell(
     { ...context, node, policy, clock: systemTimer },
     {
       after: await context.board.lastEvent(),
+      memory: openMemory(context.home, 'notices'),
       signal: stopping.signal,
       kinds: kinds ?? notifications.events,
       channels: [{ name: 'desktop', send: send ?? noted }],
@@ -180,7 +183,7 @@ test('an unreachable channel blocks no other, is reported once, and is abandoned
   expect(hanging.problems).toEqual(['Given up.']);
 });
 
-test('a stalled queue is announced after a while, also by a later orchestrator, and not once it moves', async () => {
+test('a stalled queue is announced once after a while, also if it stalled while no process ran, and not once it moves', async () => {
   const project = await openNew();
   const { board, clock, by } = project.context;
   const task = await running(project, 'One');
@@ -208,6 +211,33 @@ test('a stalled queue is announced after a while, also by a later orchestrator, 
   await aWhile();
   await told.stop();
   expect(told.headlines).toEqual([`${task} waits in a stalled queue: One`]);
-  const later = await tell(project, { stallMs: 500 });
-  await until(() => later.headlines.length > 0);
+  const later = await tell(project, { stallMs: 0 });
+  await aWhile();
+  await later.stop();
+  expect(later.headlines).toEqual([]);
+  await record({ type: 'queue.moving', id: main, at: clock.now() });
+  await stall();
+  const next = await tell(project, { stallMs: 500 });
+  await until(() => next.headlines.length > 0);
+});
+
+test('a process that takes over repeats nothing, and misses nothing that was recorded in between', async () => {
+  const project = await openNew();
+  const [one, two, three] = [
+    await running(project, 'One'),
+    await running(project, 'Two'),
+    await running(project, 'Three'),
+  ];
+  const first = await tell(project);
+  await raise(project, one, 'idle');
+  await until(() => first.headlines.length > 0);
+  // It waits for the lock since before these events, and its polls are rare.
+  const second = await tell(await openForTest(project.folder), { pollMs: 60_000 });
+  await raise(project, two, 'idle');
+  await until(() => first.headlines.length > 1);
+  await first.stop();
+  await raise(project, three, 'idle');
+  // Its end is its last chance.
+  await second.stop();
+  expect(second.headlines).toEqual([`${three} waits for you: Three`]);
 });

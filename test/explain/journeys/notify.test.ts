@@ -84,6 +84,55 @@ describe('copse notify', () => {
   });
 });
 
+describe('without an orchestrator', () => {
+  const webhookAt = ({ port }: { readonly port: number }, events: readonly string[]) => ({
+    sections: { notifications: { desktop: false, webhook: `http://127.0.0.1:${port}/hook`, events } },
+  });
+  const kinds = (webhook: Awaited<ReturnType<typeof newWebhook>>) =>
+    webhook.received.map(({ body }) => body['kind']);
+
+  test('a person who reports by hand is enough: stuck and notify are sent once', async () => {
+    const webhook = await newWebhook(204);
+    const scene = newScene(area, webhookAt(webhook, ['stuck', 'idle']));
+    const id = await scene.add('By hand', 'true');
+    const { worktree: cwd } = await answer<{ worktree: string }>(['work', id], scene.at);
+    await answer(['notify', 'idle', '--message', 'Which port?'], { cwd });
+    expect(kinds(webhook)).toEqual(['idle']);
+    await answer(['stuck', '--reason', 'Keep both?'], { cwd });
+    expect(kinds(webhook)).toEqual(['idle', 'stuck']);
+    expect(webhook.received[1]?.body['text']).toContain('Keep both?');
+    // An orchestrator that starts later does not repeat it.
+    await scene.up();
+    expect(kinds(webhook)).toEqual(['idle', 'stuck']);
+  });
+
+  test('the runner of an agent sends its question', async () => {
+    const webhook = await newWebhook(204);
+    const scene = newScene(area, webhookAt(webhook, ['stuck']));
+    const id = await scene.add('Asks', 'copse stuck --reason "First?"');
+    await answer(['work', id], scene.at);
+    await answer(['pause', id], scene.at);
+    // No orchestrator runs: the command starts the agent and ends.
+    await answer(['resume', id], scene.at);
+    await expect.poll(() => kinds(webhook), { timeout: 60_000, interval: 100 }).toEqual(['stuck']);
+    expect(webhook.received[0]?.body['text']).toContain('First?');
+  });
+
+  test('--test sends through every channel and says which ones work', async () => {
+    const webhook = await newWebhook(204);
+    const scene = newScene(area, webhookAt(webhook, []));
+    const said = await printed(['notify', '--test'], scene.at);
+    expect(said).toMatch(/^webhook {2}sent\nbell {5}absent: the output is not a terminal\n$/);
+    expect(kinds(webhook)).toEqual(['test']);
+    const broken = newScene(area, webhookAt({ port: 9 }, []));
+    const { code, stdout, stderr } = await copse(['notify', '--test'], broken.at);
+    expect({ code, stderr }).toMatchObject({ code: 1 });
+    expect(stdout).toMatch(/^webhook {2}failed: /m);
+    const silent = newScene(area, { sections: { notifications: { desktop: false, bell: false } } });
+    expect((await copse(['notify', '--test'], silent.at)).stderr).toContain('notifications.webhook');
+  });
+});
+
 describe('an orchestrator', () => {
   test('sends each event that needs a person once through every channel, and only the configured kinds', async () => {
     const desktop = newDesktop(area, 'plain');

@@ -207,7 +207,7 @@ describe('merging a task that needs attention', () => {
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
     const said = await scene.merge(accepted);
     expect(said).toMatch(
-      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n$`),
+      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n`),
     );
     expect(scene.subjects().at(-1)).toBe('feat: q');
     expect(scene.git('worktree', 'list')).not.toContain(accepted);

@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { openMemory } from '../../../packages/copse/src/kernel/system/json-file.ts';
 import { announce } from '../../../packages/copse/src/explain/notices/announce.ts';
 import { tryAgain, unqueueTasks } from '../../../packages/copse/src/queue/act/control.ts';
 import { loadQueue } from '../../../packages/copse/src/queue/act/view.ts';
@@ -101,6 +102,7 @@ test('a reviewer is notified once why a change left the queue, unless they took 
   const stopping = new AbortController();
   const telling = announce(context, {
     after: await context.board.lastEvent(),
+    memory: openMemory(context.home, 'notices'),
     signal: stopping.signal,
     kinds: context.policy.notifications.events,
     channels: [

@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
+import { openMemory } from '../../../packages/copse/src/kernel/system/json-file.ts';
 import { announce } from '../../../packages/copse/src/explain/notices/announce.ts';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
@@ -188,6 +189,7 @@ async function telling(scene: QueueScene): Promise<{ readonly notices: string[];
     { ...context, policy },
     {
       after: await context.board.lastEvent(),
+      memory: openMemory(context.home, 'notices'),
       signal: stopping.signal,
       kinds: notifications.events.filter((kind) => kind === 'stalled'),
       channels: [

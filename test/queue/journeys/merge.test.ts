@@ -84,7 +84,7 @@ test('a conflict is refused, with checks or without', async () => {
 test('without checks it says that the landing is unverified', async () => {
   const { scene, id } = await reviewed({ plain: PLAIN }, { hasChecks: false });
   expect(await scene.merge(id('plain'))).toMatch(
-    / \(unverified: there are no checks\)\n {4}Removed its worktree .+\n$/,
+    / \(unverified: there are no checks\)\n {4}Removed its worktree .+\n/,
   );
 });
 

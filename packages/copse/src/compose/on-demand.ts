@@ -42,6 +42,14 @@ export async function gitVersion(): Promise<GitVersion> {
   return git.gitVersion();
 }
 
+/** Whether there is a branch that worktrees can start from. */
+export async function hasBase(surroundings: Surroundings): Promise<boolean> {
+  const { openTrustedDir, openGit } = await import('./workspace-adapters.ts');
+  const { defaultPolicy } = await import('../kernel/policy.ts');
+  const git = openGit(openTrustedDir(requireRepository(surroundings)), defaultPolicy);
+  return (await git.detectBase()) !== undefined;
+}
+
 /** For `copse undo` of a landed task. */
 export async function openReverting(surroundings: Surroundings) {
   const { openTrustedDir } = await import('../git/directory/trusted-dir.ts');

@@ -6,6 +6,7 @@
 import { writeOutdated } from '../agents/files/attempt-files.ts';
 import { type AttemptEnd, runAttempt } from '../agents/run/attempt.ts';
 import { BoardTooNew } from '../board/port.ts';
+import { announceBeside } from './notices.ts';
 import { type AttemptSurroundings, openAttempt } from './run/attempt.ts';
 
 export async function main(ordersFile: string): Promise<number> {
@@ -23,13 +24,19 @@ export async function main(ordersFile: string): Promise<number> {
 
 async function run(ordersFile: string, surroundings: AttemptSurroundings): Promise<AttemptEnd> {
   let attempt;
+  const telling = new AbortController();
+  let told;
   try {
     attempt = await openAttempt(ordersFile, surroundings);
+    const onProblem = (reason: string) => surroundings.log(`Notifications: ${reason}`);
+    told = announceBeside(surroundings, attempt.context, { signal: telling.signal, onProblem });
     return await runAttempt(attempt.context, attempt.orders);
   } catch (error) {
     if (error instanceof BoardTooNew) return { kind: 'outdated', reason: error.message };
     throw error;
   } finally {
+    telling.abort();
+    await told;
     await attempt?.close();
   }
 }

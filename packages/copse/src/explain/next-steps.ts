@@ -24,8 +24,10 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
     case 'paused':
       return [await byAgent('resume'), cancel];
-    case 'stuck':
-      return [await byAgent('restart'), cancel];
+    case 'stuck': {
+      const command = await byAgent('restart');
+      return [command.startsWith('copse restart') ? `${command} --answer "…"` : command, cancel];
+    }
     case 'failed':
       return [`copse restart ${id}`, cancel];
     case 'in_review':
@@ -41,8 +43,10 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
       return [...again, ...undo, `copse delete ${id}`];
     }
-    case 'cancelled':
-      return [await deletion(context, task)];
+    case 'cancelled': {
+      const cleanup = (await hasWorktree(context, task)) ? [`copse cleanup ${id}`] : [];
+      return [...cleanup, await deletion(context, task)];
+    }
     default:
       return unreachable(state);
   }

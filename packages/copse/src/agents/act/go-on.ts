@@ -2,7 +2,7 @@
 
 import { refused } from '../../kernel/decision.ts';
 import { type AgentName, type TaskId, brand } from '../../kernel/ids.ts';
-import type { Task } from '../../tasks/rules/task.ts';
+import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { decideRestart } from '../../tasks/rules/decisions.ts';
 import { canTake } from '../../tasks/rules/capabilities.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
@@ -49,6 +49,8 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   if (task === undefined) {
     return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
   }
+  const wrong = refuseUnlessAllowed(task, request.kind);
+  if (wrong) return wrong;
   const agent = await agentFor(context, task);
   if (agent === undefined) {
     return refused(

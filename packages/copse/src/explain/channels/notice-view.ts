@@ -7,7 +7,7 @@ import { unlinked } from '../../kernel/text.ts';
 import type { Notice, NoticeKind } from '../rules/notice.ts';
 
 export interface NoticeView {
-  readonly kind: NoticeKind | 'several';
+  readonly kind: NoticeKind | 'several' | 'test';
   readonly text: string;
   readonly headline: string;
   readonly command: string;
@@ -25,7 +25,7 @@ export interface NoticeView {
 export function noticeView({ headline, text, command, isUrgent, about }: Notice): NoticeView {
   const [only, ...others] = about;
   return {
-    kind: only !== undefined && others.length === 0 ? only.kind : 'several',
+    kind: only === undefined ? 'test' : others.length === 0 ? only.kind : 'several',
     text: unlinked([headline, text, command].filter((line) => line !== '').join('\n')),
     headline: unlinked(headline),
     command,

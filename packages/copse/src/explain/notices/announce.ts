@@ -1,10 +1,10 @@
 /**
- * Sends notifications while an orchestrator runs: follows the board from the orchestrator's start, and sends the notices
- * of `decideNotices` through every channel.
+ * Sends notifications while an orchestrator or a runner works, and once at the end of a command that reports for a person:
+ * follows the board from its start, and sends the notices of `decideNotices` through every channel.
  *
- * Each notice is sent once. Of several machines, the one where the task ran last sends it. Of several orchestrators on a
- * machine, the holder of the lock sends; another takes over within one poll after the first ends, and may repeat the
- * last seconds rather than miss an event.
+ * Each notice is sent at most once. Of several machines, the one where the task ran last sends it. Of several processes on a
+ * machine, the holder of the lock sends. It remembers the last event in a file before it sends; another takes over there,
+ * within one poll after the first ends, and before its own end.
  *
  * Sending is not awaited, so that a slow channel delays nothing.
  */
@@ -32,10 +32,26 @@ import { eventsSoFar } from '../../board/events-so-far.ts';
 import { whyItLeftNow } from '../../queue/act/last-landing.ts';
 import type { RunContext } from '../../queue/context.ts';
 
-type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
+export type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
+
+/** What the announcers of a machine have sent: under their lock, and from one to the next. */
+interface ToldSoFar {
+  /** The board that the number belongs to. */
+  readonly board: string;
+  readonly event: EventNumber;
+  /** Since when each queue was stalled that people heard of. */
+  readonly stalls: Readonly<Record<string, Timestamp>>;
+}
+
+export interface NoticeMemory {
+  load(): ToldSoFar | undefined;
+  save(told: ToldSoFar): void;
+}
 
 export interface AnnounceOptions {
+  /** Earlier events are not sent. */
   readonly after: EventNumber;
+  readonly memory: NoticeMemory;
   /** Events recorded before it are still sent. */
   readonly signal: AbortSignal;
   readonly kinds: readonly NoticeKind[];
@@ -45,21 +61,21 @@ export interface AnnounceOptions {
 
 /** Runs until the signal; never rejects. */
 export async function announce(context: AnnounceContext, options: AnnounceOptions): Promise<void> {
-  const { board, clock, git, policy } = context;
+  const { clock, git, policy } = context;
   const { signal, onProblem } = options;
   if (options.channels.length === 0 || options.kinds.length === 0) return;
   const announcer = new Announcer(context, options);
-  do {
+  for (;;) {
+    const isLast = signal.aborted;
     try {
-      const seen = await board.lastEvent();
       if ((await git.tryLock('notices', () => announcer.follow())) !== undefined) return;
-      announcer.leaveOut(seen);
     } catch (error) {
       // The board may be unreachable for a moment: the next poll continues from the same event.
       onProblem(error instanceof Error ? error.message : String(error));
     }
+    if (isLast) return;
     await clock.sleep(policy.board.followPollMs, signal);
-  } while (!signal.aborted);
+  }
 }
 
 class Announcer {
@@ -70,6 +86,7 @@ class Announcer {
   /** Each problem is reported once, not for every notice. */
   readonly #problems = new Set<string>();
   #after: EventNumber;
+  #stalls: Readonly<Record<string, Timestamp>> = {};
   #state: Announcing = nothingTold;
 
   constructor(context: AnnounceContext, options: AnnounceOptions) {
@@ -78,9 +95,20 @@ class Announcer {
     this.#after = options.after;
   }
 
-  /** Another orchestrator sends everything up to this event. */
-  leaveOut(until: EventNumber): void {
-    if (until > this.#after) this.#after = until;
+  /** Another process has sent everything up to the event that it remembered. */
+  async #recall(): Promise<void> {
+    const { board } = this.#context;
+    const told = this.#options.memory.load();
+    // A board that was put back counts its events from there.
+    if (told?.board !== board.location || told.event > (await board.lastEvent())) return;
+    this.#stalls = told.stalls;
+    if (told.event > this.#after) this.#after = told.event;
+  }
+
+  /** Before it is sent: after a kill, a notice is missing rather than repeated. */
+  #remember(): void {
+    const { location: board } = this.#context.board;
+    this.#options.memory.save({ board, event: this.#after, stalls: this.#stalls });
   }
 
   async follow(): Promise<void> {
@@ -89,6 +117,7 @@ class Announcer {
     let woken = new AbortController();
     const subscription = await board.onChange(() => woken.abort());
     try {
+      await this.#recall();
       await this.#findStalls();
       for (;;) {
         // Before the poll: an event recorded during it starts the next one.
@@ -109,6 +138,7 @@ class Announcer {
 
   async #look(isLast: boolean): Promise<number | null> {
     const { board, clock, policy } = this.#context;
+    const before = this.#after;
     for await (const recorded of eventsSoFar(board, { after: this.#after, types: noticedTypes })) {
       await this.#hear(recorded);
       this.#after = recorded.number;
@@ -117,6 +147,9 @@ class Announcer {
       isLast,
     });
     this.#state = state;
+    for (const { stall, at } of notices.flatMap(({ about }) => about))
+      if (stall !== undefined) this.#stalls = { ...this.#stalls, [stall.queue]: at };
+    if (this.#after > before || notices.length > 0) this.#remember();
     for (const notice of notices) this.#send(notice);
     return againMs;
   }
@@ -157,10 +190,11 @@ class Announcer {
     this.#state = withStall(this.#state, about, { queue, dueMs });
   }
 
-  /** Queues that were stalled before this began. */
+  /** Queues that were stalled before this began, and that no other process has told of. */
   async #findStalls(): Promise<void> {
     for (const { id, stalled } of await this.#context.board.list('queue'))
-      if (stalled !== null) await this.#stall(id, { at: stalled.since, reason: stalled.reason });
+      if (stalled !== null && this.#stalls[id] !== stalled.since)
+        await this.#stall(id, { at: stalled.since, reason: stalled.reason });
   }
 
   /** A task that never ran is reported by the machine that recorded the event, or by all. */

@@ -4,6 +4,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { withReporting } from './report-here.ts';
 import { withRun } from '../../with-run.ts';
@@ -25,7 +26,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (said === 'by_hand') {
       const done = orFail(await withRun(cli, {}, (run) => finishByHand(run, task, report)));
       if (options.json) cli.output.json({ task: taskView(done) });
-      else cli.output.line(taskLine(done, cli.output, context.clock.now()));
+      else {
+        cli.output.line(taskLine(done, cli.output, context.clock.now()));
+        await printAhead(cli, context, done);
+      }
       return;
     }
     tellReported(cli, options, task);

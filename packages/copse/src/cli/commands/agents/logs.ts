@@ -21,8 +21,12 @@ const LOOK_EVERY_MS = 500;
 
 /** The output of an agent: of its latest attempt, or of all. */
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await showLog(cli, words[0] ?? '', options);
+}
+
+export async function showLog(cli: Cli, word: string, options: Options): Promise<void> {
   await withWorkspaces(cli, async ({ board, home }) => {
-    const id = await requireTaskId(board, words[0] ?? '');
+    const id = await requireTaskId(board, word);
     const folder = path.join(home, '.copse', 'logs', id);
     const suffix = options.runner ? '.runner.log' : '.log';
     const attempts = await board.list('attempt', { task: id });

@@ -2,17 +2,23 @@ import { raiseAttention } from '../../../agents/act/answer.ts';
 import type { Attention } from '../../../agents/rules/session/session.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { withReporting } from './report-here.ts';
+import { tellPeople, withReporting } from './report-here.ts';
 
 interface Options {
+  readonly test?: boolean;
   readonly message?: string;
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  if (options.test) {
+    const { testChannels } = await import('../setup/notify-test.ts');
+    return testChannels(cli, options);
+  }
   const [kind = '', id] = words;
   const attention = requireAttention(kind);
   await withReporting(cli, id, async (context, { task }) => {
+    const after = await context.board.lastEvent();
     const raised = orFail(
       await raiseAttention(context, task, { attention, message: options.message ?? null }),
     );
@@ -20,6 +26,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     else if (raised === 'unchanged') cli.output.line(`Nothing changed: this is known of ${task}.`);
     else if (attention === null) cli.output.line(`${task} no longer needs attention.`);
     else cli.output.line(`${task} waits for a person: ${attention}.`);
+    if (raised === 'raised') await tellPeople(cli, context, after);
   });
 }
 

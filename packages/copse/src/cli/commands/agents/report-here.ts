@@ -6,7 +6,7 @@ import type { ReportContext, ReportedTask } from '../../../agents/act/report.ts'
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { openReportContext, requireRepository } from '../../../compose/open.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
-import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
+import { type EventNumber, type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
@@ -25,6 +25,17 @@ export async function withReporting<T>(
   } finally {
     await context.board.close();
   }
+}
+
+/** Notifies people of what the report recorded, unless an orchestrator or a runner of this machine does. */
+export async function tellPeople(cli: Cli, context: ReportContext, after: EventNumber): Promise<void> {
+  const { announceNow } = await import('../../../compose/notices.ts');
+  const { output } = cli;
+  await announceNow(cli, context, {
+    after,
+    ring: output.isTerminal ? () => void output.raw('\u0007') : undefined,
+    onProblem: (reason) => output.note(shown(reason)),
+  });
 }
 
 async function requireTask(

@@ -3,7 +3,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
-import { withReporting } from './report-here.ts';
+import { tellPeople, withReporting } from './report-here.ts';
 
 interface Options {
   readonly reason?: string;
@@ -14,15 +14,20 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   const reason = await reasonFrom(cli, options);
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
+    const after = await context.board.lastEvent();
     const said = orFail(await reportStuck(context, about, reason));
     tell(cli, options, task, said);
+    if (said === 'by_hand') await tellPeople(cli, context, after);
   });
 }
 
 function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandling): void {
   if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
-  else if (said === 'by_hand') output.line(`${task} is stuck. After the decision: copse restart ${task}`);
-  else {
+  else if (said === 'by_hand') {
+    output.line(`${task} is stuck: it waits for a person's decision.`);
+    output.line(output.style('dim', `  → copse restart ${task} --answer "…"`));
+    output.line(output.style('dim', `  → copse work ${task} --resume (to go on by hand)`));
+  } else {
     output.line(`Reported ${task} as stuck.`);
     output.line(
       'Stop now and leave the worktree as it is. A person reads the reason, and the task continues with the answer.',

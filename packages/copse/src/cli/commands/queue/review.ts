@@ -9,10 +9,11 @@ import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
 import { askText, canAsk, choose } from '../../ask.ts';
-import { printStarted } from '../../screen/task-changes.ts';
+import { printStarted } from '../../after/task-changes.ts';
 import { patchForReader } from '../../screen/diff-text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { printReview } from '../../screen/review-text.ts';
 import { requireTaskId } from '../../with-board.ts';
@@ -129,9 +130,8 @@ async function approveShown(
   const word = wasQueued ? 'Already in the queue' : 'Approved';
   const where = `${landing.head.slice(0, 10)} lands on ${shown(landing.target)} through the queue`;
   output.line(`${output.style('green', word)} ${task.id} ${shown(task.title)}: ${where}`);
-  output.line(
-    output.style('dim', `  → copse merge ${task.id} (lands it now; a running orchestrator does the same)`),
-  );
+  const queued = await context.board.get('task', task.id);
+  if (queued) await printAhead(cli, context, queued);
 }
 
 function requireSame(wanted: string, head: CommitId | null, id: string): void {
@@ -143,5 +143,5 @@ function requireSame(wanted: string, head: CommitId | null, id: string): void {
 }
 
 async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
-  printStarted(cli, orFail(await sendBack(context, task.id, comment, unusable)), options);
+  await printStarted(cli, context, orFail(await sendBack(context, task.id, comment, unusable)), options);
 }

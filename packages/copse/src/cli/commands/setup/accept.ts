@@ -6,6 +6,7 @@ import { named, shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
+import { isOrchestrated } from '../../after/ahead.ts';
 import { diffLines } from '../../screen/line-diff.ts';
 
 interface Options {
@@ -24,10 +25,16 @@ export async function acceptPending(cli: Cli, options: Options): Promise<void> {
   if (changes.length > 0 || isFirst) await accept(repository, pending);
   if (options.json) cli.output.json({ accepted: names });
   else if (names.length === 0) cli.output.line('Nothing changed since you accepted it.');
-  else cli.output.line(`Accepted ${shown(named(names))}.${names.includes('copse.yml') ? KEPT : ''}`);
+  else {
+    cli.output.line(`Accepted ${shown(named(names))}.`);
+    if (names.includes('copse.yml') && (await isOrchestrated(cli))) {
+      cli.output.line(
+        'The running orchestrator keeps the settings that it started with, and so do its agents.',
+      );
+      cli.output.line(cli.output.style('dim', '  → Ctrl+C in its terminal, then: copse orchestrate'));
+    }
+  }
 }
-
-const KEPT = ' A running orchestrator and its agents keep the settings that they started with.';
 
 /** At a terminal, before a command that uses what changed. */
 export async function offer(cli: Cli, repository: Repository, pending: Pending): Promise<void> {

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 
-import { gitVersion } from '../../../compose/on-demand.ts';
+import { gitVersion, hasBase } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
 import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
-import { findRepository, openContext, requireRepository } from '../../../compose/open.ts';
+import { configOf, findRepository, openContext, requireRepository } from '../../../compose/open.ts';
 import type { Board } from '../../../board/port.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
@@ -23,7 +23,8 @@ interface Options {
 
 interface HealthCheck {
   readonly name: string;
-  readonly ok: boolean;
+  /** `missing`: it is not there, which is a fault only for agents that need it. */
+  readonly state: 'fine' | 'missing' | 'problem';
   readonly found: string;
   readonly remedy: string | null;
 }
@@ -33,23 +34,27 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     node(),
     await git(),
     repository(cli),
+    ...(await commit(cli)),
     ...(await settings(cli)),
     ...(await board(cli)),
+    ...(await agents(cli)),
     await disk(cli),
     ...(await confinement(cli)),
   ];
   if (options.json) {
-    cli.output.json({ checks });
+    cli.output.json({ checks: checks.map((check) => ({ ...check, ok: check.state !== 'problem' })) });
   } else {
-    for (const { name, ok, found, remedy } of checks) {
-      const mark = ok ? cli.output.style('green', '✓') : cli.output.style('red', '✗');
-      cli.output.line(`${mark} ${name.padEnd(10)} ${shown(found)}`);
+    for (const { name, state, found, remedy } of checks) {
+      const [colour, mark] = marks[state];
+      cli.output.line(`${cli.output.style(colour, mark)} ${name.padEnd(10)} ${shown(found)}`);
       if (remedy) cli.output.line(`  → ${remedy}`);
     }
   }
-  const bad = checks.filter((check) => !check.ok).length;
+  const bad = checks.filter(({ state }) => state === 'problem').length;
   if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'do what the arrows above say');
 }
+
+const marks = { fine: ['green', '✓'], missing: ['yellow', '–'], problem: ['red', '✗'] } as const;
 
 function node(): HealthCheck {
   return fine('node', process.versions.node);
@@ -74,6 +79,19 @@ function repository(cli: Cli): HealthCheck {
   return found
     ? fine('repository', found.top)
     : problem('repository', `none at ${cli.cwd}`, 'Go into a repository, or create one here: git init');
+}
+
+async function commit(cli: Cli): Promise<readonly HealthCheck[]> {
+  try {
+    if (findRepository(cli.cwd) === undefined) return [];
+    if (await hasBase(cli)) return [fine('commit', 'there is a branch to start worktrees from')];
+  } catch (error) {
+    // Said of the repository.
+    if (error instanceof Unavailable) return [];
+    throw error;
+  }
+  const found = 'the repository has no commit, so no worktree can be made';
+  return [problem('commit', found, 'git commit --allow-empty --message="First commit"')];
 }
 
 /** What the repository's own files may decide. */
@@ -127,6 +145,31 @@ async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]>
   );
 }
 
+/** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
+async function agents(cli: Cli): Promise<readonly HealthCheck[]> {
+  const { agentsOf } = await import('../../../compose/run/agents.ts');
+  try {
+    const found = findRepository(cli.cwd);
+    if (found === undefined) return [];
+    const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
+    const names = usable.map(({ name }) => name).join(', ');
+    if (usable.length + unusable.length === 0) {
+      const remedy = 'copse agents detect (says how to install one)';
+      return [missing('agents', 'no agent is installed or configured', remedy)];
+    }
+    return [
+      ...(usable.length === 0 ? [] : [fine('agents', `${names} can run here`)]),
+      ...unusable.map(({ reason }) => problem('agents', reason, AFTER_REPAIR)),
+    ];
+  } catch (error) {
+    // Said of the repository and the board.
+    if (error instanceof Unavailable) return [];
+    throw error;
+  }
+}
+
+const AFTER_REPAIR = 'copse agents (shows all of them); after a change of copse.yml: copse config accept';
+
 /** What a person's own act explains is no fault. */
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
   if (stalled === null || BY_PEOPLE.has(stalled.reason.kind)) return [];
@@ -146,19 +189,22 @@ async function disk(cli: Cli): Promise<HealthCheck> {
     : problem('disk', found, `Free disk space: agents start only with ${gigabytes(wanted)} or more.`);
 }
 
-/** What is missing is no fault unless an agent asks for it; then `copse agents` says so. */
+/** A sandbox that is missing is no fault unless an agent asks for it; then that agent cannot run here. */
 async function confinement(cli: Cli): Promise<readonly HealthCheck[]> {
   const { confinementHere } = await import('../../../compose/run/confinement.ts');
   const here = confinementHere(cli);
-  const can = (sandbox: string, problem: string | null) =>
+  const can = (name: string, sandbox: string, problem: string | null) =>
     problem === null
-      ? `sandbox: ${sandbox} can confine agents`
-      : `sandbox: ${sandbox} cannot confine agents, because ${problem}`;
-  return [
-    fine('sandbox', can('runtime', here.runtime)),
-    fine('docker', can('docker', here.docker)),
-    fine('processes', processesFound(here)),
-  ];
+      ? fine(name, `sandbox: ${sandbox} can confine agents`)
+      : missing(name, `sandbox: ${sandbox} cannot confine agents, because ${problem}`, null);
+  return [can('sandbox', 'runtime', here.runtime), can('docker', 'docker', here.docker), processes(here)];
+}
+
+function processes(here: Confinement): HealthCheck {
+  const isComplete = here.hasGroups && here.reaper !== null;
+  return isComplete
+    ? fine('processes', processesFound(here))
+    : missing('processes', processesFound(here), null);
 }
 
 /** How the processes of agents without a sandbox are found when they hide. */
@@ -177,9 +223,13 @@ function gigabytes(bytes: number): string {
 }
 
 function fine(name: string, found: string): HealthCheck {
-  return { name, ok: true, found, remedy: null };
+  return { name, state: 'fine', found, remedy: null };
 }
 
 function problem(name: string, found: string, remedy: string): HealthCheck {
-  return { name, ok: false, found, remedy };
+  return { name, state: 'problem', found, remedy };
+}
+
+function missing(name: string, found: string, remedy: string | null): HealthCheck {
+  return { name, state: 'missing', found, remedy };
 }

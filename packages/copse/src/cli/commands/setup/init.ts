@@ -6,6 +6,7 @@ import { acceptAtFirst, acceptConfig, loadPending } from '../../../compose/accep
 import { type Repository, requireRepository } from '../../../compose/open.ts';
 import { shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
+import { hasBase } from '../../../compose/on-demand.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { showChanges } from './accept.ts';
@@ -25,7 +26,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   const { configFolder } = repository;
   const file = path.join(configFolder, 'copse.yml');
   const found = await detectAgents(cli, configFolder);
-  const text = proposal(found.filter(({ place, problem }) => place !== null && problem === null));
+  const installed = found.filter(({ place, problem }) => place !== null && problem === null);
+  const text = proposal(installed);
   if (options.dryRun) {
     await output.raw(text);
     return;
@@ -45,8 +47,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   output.line(`Wrote ${shown(file)}. Edit it as you like, and commit it.`);
   output.line();
   output.line('Next:');
+  if (!(await hasBase(cli))) output.line('  git add copse.yml && git commit --message="Set Copse up"');
   output.line('  copse add "Say hello in the README"');
-  output.line('  copse orchestrate --until-idle');
+  if (installed.length > 0) output.line('  copse orchestrate --until-idle');
+  else {
+    output.line('  copse agents detect   (no agent is installed; this says how to install one)');
+    output.line('  copse orchestrate --until-idle');
+  }
 }
 
 /** One question about all files at the first use. Those that a person does not agree to count as absent. */

@@ -4,6 +4,7 @@ import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './def
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskIds, withBoard } from '../../with-board.ts';
 
@@ -25,6 +26,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       }),
     );
     if (options.json) cli.output.json(taskView(task));
-    else cli.output.line(`Added ${taskLine(task, cli.output, context.clock.now())}`);
+    else {
+      cli.output.line(`Added ${taskLine(task, cli.output, context.clock.now())}`);
+      await printAhead(cli, context, task);
+    }
   });
 }

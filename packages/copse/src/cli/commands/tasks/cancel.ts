@@ -1,7 +1,7 @@
 import { cancelTask } from '../../../agents/act/stop-task.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printStopped } from '../../screen/task-changes.ts';
+import { printStopped } from '../../after/task-changes.ts';
 import { withRunOf } from '../../with-run.ts';
 
 interface Options {
@@ -11,6 +11,6 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRunOf(cli, words, async (context, id) => {
-    printStopped(cli, orFail(await cancelTask(context, id, options.reason ?? null)), options);
+    await printStopped(cli, context, orFail(await cancelTask(context, id, options.reason ?? null)), options);
   });
 }

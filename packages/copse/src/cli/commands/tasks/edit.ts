@@ -6,6 +6,7 @@ import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './def
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskId, requireTaskIds, withBoard } from '../../with-board.ts';
 
@@ -32,7 +33,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       }),
     );
     if (options.json) cli.output.json(taskView(task));
-    else cli.output.line(`Changed ${taskLine(task, cli.output, context.clock.now())}`);
+    else {
+      cli.output.line(`Changed ${taskLine(task, cli.output, context.clock.now())}`);
+      await printAhead(cli, context, task);
+    }
   });
 }
 

@@ -1,6 +1,6 @@
 import { resumeTask } from '../../../agents/act/go-on.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printStarted } from '../../screen/task-changes.ts';
+import { printStarted } from '../../after/task-changes.ts';
 import { orFail } from '../../failure.ts';
 import { withRun } from '../../with-run.ts';
 import { requireTaskId } from '../../with-board.ts';
@@ -14,6 +14,6 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, { command: options.command }, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
-    printStarted(cli, orFail(await resumeTask(context, id, options.message ?? null)), options);
+    await printStarted(cli, context, orFail(await resumeTask(context, id, options.message ?? null)), options);
   });
 }

@@ -2,6 +2,7 @@ import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { printAhead } from '../../after/ahead.ts';
 import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
 import { stop, withWorkspaces } from '../../with-workspaces.ts';
@@ -28,6 +29,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
     }
     for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
+    const now = outcome.kind === 'conflict_left' ? undefined : await context.board.get('task', task);
+    if (now) await printAhead(cli, context, now);
   });
 }
 

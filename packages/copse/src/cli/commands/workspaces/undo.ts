@@ -52,9 +52,13 @@ async function undoWorktree(
     const words = ignoredText(ignored);
     if (words !== undefined) cli.output.line(`    restored from the trash: ${words}`);
     for (const note of notes) cli.output.line(cli.output.style('yellow', `    ${shown(note)}`));
-    if (inTheWay.length === 0) return undefined;
-    cli.output.line('Other files have taken the place of these, which stay in the trash:');
-    for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
+    if (inTheWay.length > 0) {
+      cli.output.line('Other files have taken the place of these, which stay in the trash:');
+      for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
+    }
+    const next =
+      what === 'removal' ? `copse cleanup ${task} (removes it again)` : `copse undo ${task} (undoes this)`;
+    cli.output.line(cli.output.style('dim', `  → ${next}`));
     return undefined;
   });
 }

@@ -135,8 +135,8 @@ function print({ output }: Cli, { task, workspace }: Done): void {
   const commands = fields([
     [`copse diff ${id}`, 'shows what it changes'],
     [`copse sync ${id}`, `brings the newest ${shown(base)} into it`],
-    [`copse cleanup ${id}`, 'removes the worktree; its contents are rescued first'],
-    [`copse undo ${id}`, 'undoes a removal or a reset'],
+    [`copse pause ${id}`, 'gives it up for now; the worktree stays'],
+    [`copse finish ${id}`, 'checks your commits and passes them on to land'],
   ]);
   for (const command of commands) output.line(`    ${command}`);
 }

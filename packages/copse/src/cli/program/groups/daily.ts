@@ -11,6 +11,7 @@ export const dailyCommands: readonly CommandEntry[] = [
   { names: ['add'], add: addAdd },
   { names: ['status'], add: addStatus },
   { names: ['list', 'ls'], add: addList },
+  { names: ['inbox'], add: addInbox },
   { names: ['show'], add: addShow },
   { names: ['why'], add: addWhy },
   { names: ['orchestrate', 'up'], add: addOrchestrate },
@@ -64,6 +65,21 @@ function addList(program: CopseCommand, on: On): void {
       ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
     ])
     .action(on(() => Promise.resolve({ run: list })));
+}
+
+function addInbox(program: CopseCommand, on: On): void {
+  program
+    .command('inbox')
+    .description('Answer what needs you, one task after another.')
+    .option('--json', 'print { "needsYou": [...] }')
+    .details(
+      'One key answers; t begins a line of text. An answer is held for 5 s: u takes it back, any other key does it now.\nWithout a terminal, it prints the list and the commands.',
+    )
+    .examples([
+      ['copse inbox', 'at a terminal'],
+      ['copse inbox --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/tasks/inbox.ts')));
 }
 
 function addShow(program: CopseCommand, on: On): void {

@@ -64,13 +64,19 @@ function addHeartbeat(program: CopseCommand, on: On): void {
 function addNotify(program: CopseCommand, on: On): void {
   program
     .command('notify')
-    .argument('<kind>', 'permission, idle, or none when it no longer waits')
+    .argument('[kind]', 'permission, idle, or none when it no longer waits')
     .argument('[id]', `${aTask} (default: the task of the session or worktree)`)
     .description('Report that an agent waits for a person.')
     .option('--message <text>', 'what it waits for')
-    .option('--json', 'print { "task", "attention", "isNew" }')
-    .details('For hooks of agent programs. `notifications` in copse.yml says how people are notified.')
-    .examples([['copse notify idle --message "Which port?"', 'in a worktree']])
+    .option('--test', 'only send a test through every channel, and say which ones work')
+    .option('--json', 'print { "task", "attention", "isNew" }, or { "channels": [...] }')
+    .details(
+      'For hooks of agent programs. `notifications` in copse.yml says how people are notified.\nPeople are notified at once, whether or not an orchestrator runs.',
+    )
+    .examples([
+      ['copse notify idle --message "Which port?"', 'in a worktree'],
+      ['copse notify --test', 'does a notification reach you?'],
+    ])
     .action(on(() => import('../../commands/agents/notify.ts')));
 }
 

@@ -5,30 +5,39 @@ import type { Stopped } from '../../agents/act/stop-task.ts';
 import { processList } from '../../kernel/process.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../operations/views/views.ts';
-import { suggestCommands } from '../../tasks/rules/task.ts';
+import { nextSteps } from '../../explain/next-steps.ts';
+import type { RunContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
+import { printAhead } from './ahead.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 /** `agent` is null when the task waits for an orchestrator. */
-export function printStarted({ output }: Cli, { task, agent }: GoneOn, { json }: Options): void {
+export async function printStarted(
+  cli: Cli,
+  context: RunContext,
+  { task, agent }: GoneOn,
+  { json }: Options,
+): Promise<void> {
+  const { output } = cli;
   if (json) {
     output.json({ task: taskView(task), agent });
     return;
   }
   const { id, title, state } = task;
   output.line(`${output.style('cyan', state.status)} ${id} ${shown(title)}`);
-  if (agent === null) output.line('    A running orchestrator starts it; to start one: copse orchestrate');
+  if (agent === null) await printAhead(cli, context, task);
   else output.line(`    ${shown(agent)} is working on it: copse logs ${id} --follow`);
 }
 
-export function printStopped(
+export async function printStopped(
   { output }: Cli,
+  context: RunContext,
   { task, remaining, isElsewhere }: Stopped,
   { json }: Options,
-): void {
+): Promise<void> {
   if (json) {
     output.json({ task: taskView(task), remaining: remaining.length });
     return;
@@ -38,5 +47,5 @@ export function printStopped(
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
   if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
   output.line(output.style('dim', '    Its worktree was not touched.'));
-  output.line(output.style('dim', `  → ${suggestCommands(task)[0]}`));
+  for (const step of await nextSteps(context, task)) output.line(output.style('dim', `  → ${step}`));
 }

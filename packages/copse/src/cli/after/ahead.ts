@@ -1,0 +1,35 @@
+/** The last lines of a command that changed a task: what becomes of it now, and what to type next. */
+
+import { sessionFrom } from '../../board/rules/author.ts';
+import { requireRepository } from '../../compose/open.ts';
+import { type Ahead, aheadOf } from '../../explain/rules/ahead.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
+import type { Cli } from '../invocation.ts';
+import type { Output } from '../output.ts';
+
+/** Agents are told nothing: most of these commands are for people only. */
+export async function printAhead(
+  cli: Cli,
+  { policy }: { readonly policy: Policy },
+  task: Pick<TaskSummary, 'id' | 'state'>,
+): Promise<void> {
+  if (sessionFrom(cli.env) !== undefined) return;
+  printSteps(cli.output, await loadAhead(cli, policy, task));
+}
+
+async function loadAhead(cli: Cli, policy: Policy, task: Pick<TaskSummary, 'id' | 'state'>): Promise<Ahead> {
+  const { pollIntervalMs } = policy.orchestration;
+  return aheadOf(task, { isOrchestrated: await isOrchestrated(cli), pollIntervalMs });
+}
+
+/** Whether an orchestrator of this clone runs on this machine. */
+export async function isOrchestrated(cli: Cli): Promise<boolean> {
+  const { isOrchestratedAt } = await import('../../compose/board/who-runs.ts');
+  return isOrchestratedAt(requireRepository(cli).home);
+}
+
+function printSteps(output: Output, { text, commands }: Ahead): void {
+  if (text !== null) output.line(output.style('dim', `    ${text}`));
+  for (const command of commands) output.line(output.style('dim', `  → ${command}`));
+}

@@ -1,0 +1,46 @@
+import { isOrchestrated, withLook } from '../../../compose/look.ts';
+import { loadOverview } from '../../../explain/overview.ts';
+import type { NeedsYou } from '../../../explain/rules/overview.ts';
+import type { Timestamp } from '../../../kernel/ids.ts';
+import { shown } from '../../../kernel/text.ts';
+import { overviewView } from '../../../operations/views/overview-views.ts';
+import { canAsk } from '../../ask.ts';
+import { commandsFor } from '../../inbox/keys.ts';
+import { headline, withAsker } from '../../inbox/look.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { withRun } from '../../with-run.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+/** Asks at a terminal; elsewhere, prints what needs a person with the commands that answer it. */
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  if (canAsk(cli, options)) {
+    const { Inbox } = await import('../../inbox/inbox.ts');
+    await withRun(cli, {}, (context, unusable) => new Inbox(cli, context, unusable).run());
+    return;
+  }
+  await withLook(cli, async (context) => {
+    const overview = await loadOverview(context, {
+      isOrchestrated: await isOrchestrated(cli),
+      readyLimit: 0,
+    });
+    const needs = await Promise.all(overview.needsYou.map((need) => withAsker(context.board, need)));
+    if (options.json) {
+      const { at, needsYou } = overviewView({ ...overview, needsYou: needs });
+      cli.output.json({ at, needsYou });
+    } else print(cli, needs, overview.at);
+  });
+}
+
+function print({ output }: Cli, needs: readonly NeedsYou[], now: Timestamp): void {
+  for (const need of needs) {
+    output.line(headline(need, now));
+    output.line(`      ${shown(need.reason)}`);
+    for (const command of commandsFor(need)) output.line(output.style('dim', `  → ${command}`));
+  }
+  if (needs.length > 0) return;
+  output.line('Nothing needs you now.');
+  output.line(output.style('dim', '  → copse status'));
+}

@@ -1,0 +1,254 @@
+/**
+ * Goes through what needs a person, one by one.
+ *
+ * - The order is that of the overview; a task that comes to need the person meanwhile is appended.
+ * - An answer is held for a moment, in which `u` drops it. Any other key, and the end of the inbox, does it at once. A held
+ *   answer changed nothing yet: if this process is killed, the task still needs the person.
+ * - An answer counts only for what was shown: this question, this commit. A task that was answered elsewhere is skipped.
+ */
+
+import { openQuestionOf } from '../../agents/act/answer.ts';
+import type { OpenRun } from '../../compose/run/run.ts';
+import { loadOverview } from '../../explain/overview.ts';
+import type { NeedsYou } from '../../explain/rules/overview.ts';
+import type { Outcome } from '../../board/context.ts';
+import { shown } from '../../kernel/text.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { type TaskReview, loadReview } from '../../review/act/review.ts';
+import { statusPredicate } from '../../tasks/rules/task.ts';
+import type { Cli } from '../invocation.ts';
+import { isOrchestrated } from '../after/ahead.ts';
+import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
+import { type AnswerKind, answerFor, answerWords, keyLine } from './keys.ts';
+import { broken, lookAt, needLines, withAsker } from './look.ts';
+import { QUIT, readKey, readLine } from './read-key.ts';
+
+/** How long an answer is held. */
+const HOLD_MS = 5_000;
+
+export class Inbox {
+  readonly #cli: Cli;
+  readonly #context: RunContext;
+  readonly #unusable: OpenRun['unusable'];
+  /** What was or will be shown, in order. */
+  readonly #order: string[] = [];
+  readonly #closed = new Set<string>();
+  #needs: ReadonlyMap<string, NeedsYou> = new Map();
+  #held: GivenAnswer | undefined;
+  #last: GivenAnswer | undefined;
+  #done = 0;
+  #skipped = 0;
+
+  constructor(cli: Cli, context: RunContext, unusable: OpenRun['unusable']) {
+    this.#cli = cli;
+    this.#context = context;
+    this.#unusable = unusable;
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      const key = await this.#next();
+      const isOver = key === undefined ? await this.#isOver() : await this.#ask(key);
+      if (isOver) break;
+    }
+    await this.#doHeld();
+    await this.#summarise();
+  }
+
+  /** The first that is still open; undefined when none is left. */
+  async #next(): Promise<string | undefined> {
+    await this.#load();
+    for (const key of this.#order) {
+      if (this.#closed.has(key)) continue;
+      if (this.#needs.has(key)) return key;
+      await this.#sayAnswered(key);
+    }
+    return undefined;
+  }
+
+  async #load(): Promise<void> {
+    const { needsYou } = await loadOverview(this.#context, {
+      isOrchestrated: await isOrchestrated(this.#cli),
+      readyLimit: 0,
+    });
+    this.#needs = new Map(needsYou.map((need) => [keyOf(need), need]));
+    for (const key of this.#needs.keys()) if (!this.#order.includes(key)) this.#order.push(key);
+  }
+
+  async #sayAnswered(key: string): Promise<void> {
+    this.#closed.add(key);
+    const [id = ''] = key.split(' ', 1);
+    const task = await this.#context.board.get('task', id);
+    const now = task === undefined ? 'was deleted' : statusPredicate(task.state.status);
+    this.#cli.output.line(`${id} was answered elsewhere: it ${now}.`);
+  }
+
+  /** True: the person leaves. */
+  async #ask(key: string): Promise<boolean> {
+    const need = this.#needs.get(key);
+    if (need === undefined) return false;
+    const { shown: about, review } = await this.#show(need);
+    for (;;) {
+      const pressed = await this.#key(need);
+      if (pressed === 'u') {
+        if (await this.#undo()) return false;
+        continue;
+      }
+      await this.#doHeld();
+      if (pressed === QUIT) return true;
+      if (pressed === 's') {
+        this.#skipped += 1;
+        this.#closed.add(key);
+        return false;
+      }
+      if (await lookAt(pressed, { cli: this.#cli, context: this.#context, need, review })) continue;
+      const answer = answerFor(need, pressed);
+      if (answer === undefined) this.#cli.output.line('No such key.');
+      else if (await this.#take(key, about, answer)) return false;
+    }
+  }
+
+  async #show(
+    need: NeedsYou,
+  ): Promise<{ readonly shown: ShownNeed; readonly review: TaskReview | undefined }> {
+    const { board } = this.#context;
+    const task = await board.get('task', need.task);
+    const question = need.kind === 'permission' && task ? await openQuestionOf(board, task) : undefined;
+    const looked = need.kind === 'review' ? await loadReview(this.#context, need.task) : undefined;
+    const review = looked?.kind === 'done' ? looked.value : undefined;
+    const open = this.#order.filter((one) => !this.#closed.has(one)).length;
+    const { output } = this.#cli;
+    output.line();
+    const asked = await withAsker(board, need);
+    for (const line of needLines(output, asked, { review, open, now: this.#context.clock.now() }))
+      output.line(line);
+    return { shown: { need, question: question?.id, head: review?.change?.head ?? null }, review };
+  }
+
+  /** Waits for a key; a held answer is done when its time is over. */
+  async #key(need: NeedsYou): Promise<string> {
+    const { stdin } = this.#cli;
+    for (;;) {
+      this.#say(keyLine(need, this.#canUndo()), 'dim');
+      const key = await readKey(stdin(), this.#held === undefined ? null : HOLD_MS);
+      if (key !== undefined) return key;
+      await this.#doHeld();
+    }
+  }
+
+  #canUndo(): boolean {
+    return this.#held !== undefined || this.#last !== undefined;
+  }
+
+  /** False: it stays on the screen. */
+  async #take(key: string, about: ShownNeed, answer: AnswerKind): Promise<boolean> {
+    const { asks, label } = answerWords[answer];
+    const text = asks === undefined ? null : await readLine(this.#cli.stdin(), this.#cli.output, asks);
+    if (text === undefined) return false;
+    await this.#load();
+    if (!this.#needs.has(key)) {
+      await this.#sayAnswered(key);
+      return true;
+    }
+    this.#closed.add(key);
+    this.#held = { ...about, answer, text };
+    const inTime = `in ${HOLD_MS / 1_000} s`;
+    this.#say(`${about.need.task}: ${label}, ${inTime}. u takes it back; any other key does it now.`);
+    return true;
+  }
+
+  #say(text: string, style?: 'dim' | 'red'): void {
+    const { output } = this.#cli;
+    for (const line of broken(output, text))
+      output.line(style === undefined ? line : output.style(style, line));
+  }
+
+  async #doHeld(): Promise<void> {
+    const held = this.#held;
+    if (held === undefined) return;
+    this.#held = undefined;
+    const outcome = await doAnswer(this.#context, this.#unusable, held);
+    const { output } = this.#cli;
+    if (outcome.kind === 'refused') {
+      this.#sayRefused(outcome);
+      this.#closed.delete(keyOf(held.need));
+      return;
+    }
+    this.#last = held;
+    this.#done += 1;
+    output.line(output.style('green', `Done: ${held.need.task} ${answerWords[held.answer].done}.`));
+  }
+
+  /** True: another one is shown next. */
+  async #undo(): Promise<boolean> {
+    const held = this.#held;
+    const { output } = this.#cli;
+    if (held !== undefined) {
+      this.#held = undefined;
+      output.line(`Taken back: ${held.need.task} still waits for you.`);
+      this.#again(keyOf(held.need));
+      return true;
+    }
+    const last = this.#last;
+    if (last === undefined) {
+      output.line('There is no answer to undo.');
+      return false;
+    }
+    const outcome = await undoAnswer(this.#context, last);
+    if (outcome.kind === 'refused') {
+      this.#sayRefused(outcome);
+      return false;
+    }
+    this.#last = undefined;
+    this.#done -= 1;
+    output.line(`Undone: ${last.need.task} waits for you again.`);
+    await this.#load();
+    const now = [...this.#needs.values()].find(({ task }) => task === last.need.task);
+    if (now !== undefined) this.#again(keyOf(now));
+    return true;
+  }
+
+  /** It is shown next. */
+  #again(key: string): void {
+    this.#closed.delete(key);
+    this.#order.splice(this.#order.indexOf(key), 1);
+    this.#order.unshift(key);
+  }
+
+  #sayRefused({ refusal: { reason, next } }: Extract<Outcome<unknown>, { kind: 'refused' }>): void {
+    const { output } = this.#cli;
+    output.line(output.style('red', shown(reason)));
+    for (const command of next) output.line(output.style('dim', `  → ${shown(command)}`));
+  }
+
+  /** A moment to take the last answer back. */
+  async #isOver(): Promise<boolean> {
+    if (this.#held === undefined) return true;
+    const key = await readKey(this.#cli.stdin(), HOLD_MS);
+    if (key === 'u') await this.#undo();
+    else await this.#doHeld();
+    return key === QUIT;
+  }
+
+  async #summarise(): Promise<void> {
+    await this.#load();
+    const { output } = this.#cli;
+    const left = this.#needs.size;
+    const skipped = this.#skipped === 0 ? '' : `, ${this.#skipped} skipped`;
+    output.line();
+    output.line(`${this.#done} answered${skipped}. ${leftText(left)}`);
+    const next =
+      left > 0 ? 'copse inbox' : (await isOrchestrated(this.#cli)) ? 'copse status' : 'copse orchestrate';
+    output.line(output.style('dim', `  → ${next}`));
+  }
+}
+
+function leftText(left: number): string {
+  if (left === 0) return 'Nothing needs you now.';
+  return left === 1 ? '1 task still needs you.' : `${left} tasks still need you.`;
+}
+
+/** A later question of the same task is another one. */
+function keyOf({ task, kind, since }: NeedsYou): string {
+  return `${task} ${kind} ${since}`;
+}

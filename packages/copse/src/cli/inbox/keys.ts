@@ -1,0 +1,87 @@
+/** Which keys answer what needs a person, and what each of them does. */
+
+import type { NeedKind, NeedsYou } from '../../explain/rules/overview.ts';
+
+/** What an answer does. Those with `asks` take a line of text. */
+export type AnswerKind =
+  | 'allow'
+  | 'deny'
+  | 'deny_with'
+  | 'restart'
+  | 'restart_with'
+  | 'approve'
+  | 'send_back'
+  | 'resume'
+  | 'resume_with'
+  | 'queue'
+  | 'retry'
+  | 'cancel';
+
+interface AnswerWords {
+  /** Beside its key. */
+  readonly label: string;
+  /** After "Done: ", and after the id of the task. */
+  readonly done: string;
+  /** The question for the line of text. */
+  readonly asks?: string;
+}
+
+export const answerWords: Readonly<Record<AnswerKind, AnswerWords>> = {
+  allow: { label: 'allow', done: 'allowed' },
+  deny: { label: 'deny', done: 'denied' },
+  deny_with: { label: 'deny with a message', done: 'denied', asks: 'What should the agent do instead?' },
+  restart: { label: 'restart', done: 'restarted' },
+  restart_with: {
+    label: 'restart with your answer',
+    done: 'restarted with your answer',
+    asks: 'Your answer to the agent:',
+  },
+  approve: { label: 'approve', done: 'approved, queued to land' },
+  send_back: { label: 'send back with a comment', done: 'sent back', asks: 'What should the agent change?' },
+  resume: { label: 'resume', done: 'resumed' },
+  resume_with: {
+    label: 'resume with a message',
+    done: 'resumed with your message',
+    asks: 'Your message to the agent:',
+  },
+  queue: { label: 'queue it again', done: 'queued to land' },
+  retry: { label: 'retry', done: 'tried again' },
+  cancel: { label: 'cancel the task', done: 'cancelled' },
+};
+
+const answers: Readonly<Record<NeedKind, Readonly<Record<string, AnswerKind>>>> = {
+  permission: { y: 'allow', n: 'deny', t: 'deny_with', c: 'cancel' },
+  question: { t: 'restart_with', r: 'restart', c: 'cancel' },
+  review: { a: 'approve', t: 'send_back', c: 'cancel' },
+  attention: { r: 'resume', t: 'resume_with', a: 'queue', c: 'cancel' },
+  failed: { r: 'restart', t: 'restart_with', c: 'cancel' },
+  waiting: { c: 'cancel' },
+  landing: { r: 'retry' },
+};
+
+/** Enter begins the text, where there is one. */
+export function answerFor({ kind }: Pick<NeedsYou, 'kind'>, key: string): AnswerKind | undefined {
+  const name = key === '\r' || key === '\n' ? 't' : key.toLowerCase();
+  return Object.hasOwn(answers[kind], name) ? answers[kind][name] : undefined;
+}
+
+const looks: Readonly<Record<string, string>> = { d: 'diff', l: 'logs', w: 'why' };
+
+/** `y allow · n deny · …`, the answers first. */
+export function keyLine({ kind }: Pick<NeedsYou, 'kind'>, canUndo: boolean): string {
+  const own = Object.entries(answers[kind]).map(([key, answer]) => `${key} ${answerWords[answer].label}`);
+  const others = Object.entries({ ...looks, s: 'skip', ...(canUndo && { u: 'undo' }), q: 'quit' });
+  return [...own, ...others.map(([key, label]) => `${key} ${label}`)].join(' · ');
+}
+
+/** The commands that answer it, for those who do not sit at a terminal. */
+export function commandsFor({ kind, task, command }: NeedsYou): readonly string[] {
+  switch (kind) {
+    case 'permission':
+      return [`copse answer ${task} allow`, `copse answer ${task} deny --message "…"`];
+    case 'review':
+      return [command, `copse review ${task} --approve`, `copse review ${task} --send-back "…"`];
+    default:
+      return [command];
+  }
+}
