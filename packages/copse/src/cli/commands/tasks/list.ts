@@ -11,7 +11,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { withCollisions } from '../../screen/radar-text.ts';
 import { columnsFor, listLine } from '../../screen/render.ts';
 import { requirePlanId, withBoard } from '../../with-board.ts';
-import { type ListedFacts, NO_FACTS, loadFacts, loadFindings } from './list-facts.ts';
+import { type ListedFacts, NO_FACTS, loadFacts, loadFindings } from './facts/list-facts.ts';
 
 interface Options {
   readonly status?: readonly string[];

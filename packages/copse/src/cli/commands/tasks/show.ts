@@ -16,7 +16,7 @@ import type { Output } from '../../output.ts';
 import { cutAtWords } from '../../screen/screen.ts';
 import { columnsFor, fields, indented, phaseText, taskLine } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
-import { type ShowFacts, type ShownAttempt, loadFacts } from './show-facts.ts';
+import { type ShowFacts, type ShownAttempt, loadFacts } from './facts/show-facts.ts';
 
 interface Options {
   readonly json?: boolean;

@@ -1,20 +1,20 @@
 /** What `copse show` says about a task beside the task itself. */
 
-import { openQuestionOf } from '../../../agents/act/answer.ts';
-import type { Session } from '../../../agents/rules/session/session.ts';
-import type { Context } from '../../../board/context.ts';
-import { eventsSoFar } from '../../../board/events-so-far.ts';
-import type { BoardReader } from '../../../board/port.ts';
-import type { AttemptProcess } from '../../../compose/known-here.ts';
-import { requireRepository } from '../../../compose/open.ts';
-import { waitText } from '../../../explain/rules/queue.ts';
-import type { EventNumber, Timestamp } from '../../../kernel/ids.ts';
-import { type Usage, addUsage, isNothing, noUsage } from '../../../kernel/usage.ts';
-import { undoingOf } from '../../../queue/act/undoing.ts';
-import type { Landing } from '../../../queue/rules/landing.ts';
-import type { Attempt } from '../../../tasks/rules/attempt.ts';
-import type { Task } from '../../../tasks/rules/task.ts';
-import type { Cli } from '../../invocation.ts';
+import { openQuestionOf } from '../../../../agents/act/answer.ts';
+import type { Session } from '../../../../agents/rules/session/session.ts';
+import type { Context } from '../../../../board/context.ts';
+import { eventsSoFar } from '../../../../board/events-so-far.ts';
+import type { BoardReader } from '../../../../board/port.ts';
+import type { AttemptProcess } from '../../../../compose/known-here.ts';
+import { requireRepository } from '../../../../compose/open.ts';
+import { waitText } from '../../../../explain/rules/queue.ts';
+import type { EventNumber, Timestamp } from '../../../../kernel/ids.ts';
+import { type Usage, addUsage, isNothing, noUsage } from '../../../../kernel/usage.ts';
+import { undoingOf } from '../../../../queue/act/undoing.ts';
+import type { Landing } from '../../../../queue/rules/landing.ts';
+import type { Attempt } from '../../../../tasks/rules/attempt.ts';
+import type { Task } from '../../../../tasks/rules/task.ts';
+import type { Cli } from '../../../invocation.ts';
 
 export type ShowFacts = Awaited<ReturnType<typeof loadFacts>>;
 
@@ -91,7 +91,7 @@ async function processOfTask(
 ): Promise<AttemptProcess | null> {
   if (state.status !== 'in_progress' || attempt === undefined || attempt.id !== state.claim.attempt)
     return null;
-  const { processOf } = await import('../../../compose/known-here.ts');
+  const { processOf } = await import('../../../../compose/known-here.ts');
   return processOf(requireRepository(cli), attempt);
 }
 

@@ -1,21 +1,21 @@
 /** What `copse list` says about a task beside the task itself: its session, its question, its place in the queue. */
 
-import { openQuestionOf } from '../../../agents/act/answer.ts';
-import type { Session } from '../../../agents/rules/session/session.ts';
-import type { Context } from '../../../board/context.ts';
-import { eventsSoFar } from '../../../board/events-so-far.ts';
-import type { Board } from '../../../board/port.ts';
-import { configOf, requireRepository } from '../../../compose/open.ts';
-import { openSight } from '../../../compose/radar-sight.ts';
-import type { ReasonFacts } from '../../../explain/rules/reason.ts';
-import { standingText, waitText } from '../../../explain/rules/queue.ts';
-import { type EventNumber, type SessionId, type TaskId, brand } from '../../../kernel/ids.ts';
-import { loadQueues } from '../../../queue/act/view.ts';
-import type { EntryState } from '../../../queue/rules/view/view.ts';
-import { lastSighting } from '../../../radar/radar.ts';
-import { type Finding, findingsOf } from '../../../radar/rules/radar.ts';
-import { type TaskSummary, statusesForPeople } from '../../../tasks/rules/task.ts';
-import type { Cli } from '../../invocation.ts';
+import { openQuestionOf } from '../../../../agents/act/answer.ts';
+import type { Session } from '../../../../agents/rules/session/session.ts';
+import type { Context } from '../../../../board/context.ts';
+import { eventsSoFar } from '../../../../board/events-so-far.ts';
+import type { Board } from '../../../../board/port.ts';
+import { configOf, requireRepository } from '../../../../compose/open.ts';
+import { openSight } from '../../../../compose/radar-sight.ts';
+import type { ReasonFacts } from '../../../../explain/rules/reason.ts';
+import { standingText, waitText } from '../../../../explain/rules/queue.ts';
+import { type EventNumber, type SessionId, type TaskId, brand } from '../../../../kernel/ids.ts';
+import { loadQueues } from '../../../../queue/act/view.ts';
+import type { EntryState } from '../../../../queue/rules/view/view.ts';
+import { lastSighting } from '../../../../radar/radar.ts';
+import { type Finding, findingsOf } from '../../../../radar/rules/radar.ts';
+import { type TaskSummary, statusesForPeople } from '../../../../tasks/rules/task.ts';
+import type { Cli } from '../../../invocation.ts';
 
 interface QueuePlace {
   readonly position: number;
