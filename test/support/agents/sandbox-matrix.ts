@@ -134,6 +134,8 @@ export class Around {
     writeFileSync(path.join(place, 'other', 'secret.txt'), 'secret\n');
     mkdirSync(path.join(main, '.worktrees', 'beside'), { recursive: true });
     writeFileSync(path.join(main, '.worktrees', 'beside', 'secret.txt'), 'secret\n');
+    git(main, 'config', 'http.https://example.invalid/.extraheader', 'AUTHORIZATION: basic hidden-token');
+    git(main, 'config', 'url.https://ada:hidden-token@example.invalid/.insteadOf', 'https://other.invalid/');
     git(main, 'repack', '-adq');
     git(main, 'pack-refs', '--all');
     // A folder that may be deleted.
@@ -218,8 +220,9 @@ export class Around {
       ['.ssh', 'id_ed25519'],
       ['.codex', 'auth.json'],
       ['', '.git-credentials'],
+      ['.cache/copse-teardown/other', 'secret.txt'],
     ] as const) {
-      mkdirSync(path.join(home, folder), { recursive: true });
+      mkdirSync(path.join(home, folder), { recursive: true, mode: 0o700 });
       writeFileSync(path.join(home, folder, file), 'secret\n');
     }
   }
