@@ -108,6 +108,8 @@ export const matrix = {
   teardown: columnOf('teardown'),
 };
 
+let opened = 0;
+
 /** What is around the repository, for the agent to reach for. */
 export class Around {
   /** That of an attempt. */
@@ -116,8 +118,8 @@ export class Around {
   readonly #main: string;
   readonly #place: string;
   readonly #services: Services;
-  /** One process per column stays for so long. */
-  readonly #stays = 4_000_000 + process.pid * 10;
+  /** One process per column stays for so long, another time than those of a test before. */
+  readonly #stays = 4_000_000 + process.pid * 1_000 + 10 * (opened += 1);
 
   private constructor(place: string, main: string, services: Services) {
     this.#main = main;
