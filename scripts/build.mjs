@@ -73,12 +73,16 @@ export async function build({ release = false } = {}) {
   replaceFile(builtFile, `${names.join('\n')}\n`, beganMs);
 }
 
+// Loaded before the compile cache is on, so nothing else may be in its file.
+const START = /\/kernel\/system\/compile-cache\.ts$/;
+
 // Each program is bundled alone: a runner does not load what only commands need. Commands share files by use, because
 // every file costs a start more than what is in it; a group has all that its modules import statically.
 export const PROGRAMS = [
   {
     entry: 'cli',
     groups: {
+      start: START,
       core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
       look: /\/commands\/(.+\/)?(why|queue|worktrees|agents|status)\.ts$/,
       write: /\/board\/whole\.ts$/,
@@ -89,7 +93,7 @@ export const PROGRAMS = [
       run: /\/compose\/(.+\/)?run\.ts$/,
     },
   },
-  { entry: 'runner', groups: { main: /\/compose\/runner\.ts$/ } },
+  { entry: 'runner', groups: { start: START, main: /\/compose\/runner\.ts$/ } },
   { entry: 'index', groups: {} },
 ];
 

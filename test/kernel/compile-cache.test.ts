@@ -4,10 +4,11 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { compileCacheFolder } from '../../packages/copse/src/kernel/system/compile-cache.ts';
+import { privateCache } from '../../packages/copse/src/kernel/system/private-cache.ts';
 import { cliFile, newArea, newRepository, plainEnv } from '../support/cli.ts';
 
 const area = newArea();
+const NAME = 'copse-compiled';
 const newHome = () => mkdtempSync(path.join(area, 'home-'));
 
 /** Without a home of its own, a test would find the cache of another one. */
@@ -46,23 +47,23 @@ describe('the cache of compiled code', () => {
     chmodSync(elsewhere, 0o700);
     mkdirSync(path.join(home, '.cache'));
     symlinkSync(elsewhere, path.join(home, '.cache', 'copse-compiled'));
-    expect(compileCacheFolder({ HOME: home })).toBeUndefined();
-    expect(compileCacheFolder({ HOME: home, XDG_CACHE_HOME: elsewhere })).toBe(
+    expect(privateCache({ HOME: home }, NAME)).toBeUndefined();
+    expect(privateCache({ HOME: home, XDG_CACHE_HOME: elsewhere }, NAME)).toBe(
       path.join(elsewhere, 'copse-compiled'),
     );
-    expect(compileCacheFolder({ HOME: elsewhere, XDG_CACHE_HOME: 'caches' })).toBe(
+    expect(privateCache({ HOME: elsewhere, XDG_CACHE_HOME: 'caches' }, NAME)).toBe(
       path.join(elsewhere, '.cache', 'copse-compiled'),
     );
-    expect(compileCacheFolder({ HOME: 'home' })).toBeUndefined();
-    expect(compileCacheFolder({})).toBeUndefined();
-    expect(compileCacheFolder({ HOME: '/proc' })).toBeUndefined();
+    expect(privateCache({ HOME: 'home' }, NAME)).toBeUndefined();
+    expect(privateCache({}, NAME)).toBeUndefined();
+    expect(privateCache({ HOME: '/proc' }, NAME)).toBeUndefined();
   });
 
   it.runIf(process.getuid?.() === 0)('is not used when the folder belongs to another user', () => {
     const home = newHome();
-    const folder = compileCacheFolder({ HOME: home });
+    const folder = privateCache({ HOME: home }, NAME);
     expect(folder).toBeDefined();
     chownSync(folder ?? '', 1, 1);
-    expect(compileCacheFolder({ HOME: home })).toBeUndefined();
+    expect(privateCache({ HOME: home }, NAME)).toBeUndefined();
   });
 });

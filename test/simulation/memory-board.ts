@@ -28,6 +28,7 @@ export function boardOn(
     location: 'memory',
     get: (kind, id) => ask(`get ${kind} ${id}`, () => store.get(kind, id)),
     list: (kind, where) => ask(`list ${kind}`, () => store.list(kind, where)),
+    some: (kind, ids) => ask(`some ${kind}`, () => store.some(kind, ids)),
     tasks: (query) => ask('tasks', () => store.tasks(query)),
     idsStartingWith: (kind, prefix, limit) => ask('ids', () => store.idsStartingWith(kind, prefix, limit)),
     statuses: (ids) => ask('statuses', () => store.statuses(ids)),

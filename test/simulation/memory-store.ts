@@ -61,6 +61,17 @@ export class MemoryStore {
     return wanted.toSorted((one, other) => createdAt(one) - createdAt(other) || byId(one, other));
   }
 
+  some<K extends Exclude<RecordKind, 'task'>>(
+    kind: K,
+    ids: readonly string[],
+  ): ReadonlyMap<string, Records[K]> {
+    const found = ids.flatMap((id) => {
+      const record = this.get(kind, id);
+      return record === undefined ? [] : [[id, record] as const];
+    });
+    return new Map(found);
+  }
+
   tasks(query: TaskQuery): readonly TaskSummary[] {
     const { statuses, plan, agent, workItem, finished, due, delayedAt, order, offset = 0, limit } = query;
     const wanted = [...this.records.task.values()].filter(
@@ -251,6 +262,7 @@ export class MemoryStore {
     return {
       get: async (kind, id) => this.get(kind, id),
       list: async (kind, where) => this.list(kind, where),
+      some: async (kind, ids) => this.some(kind, ids),
       tasks: async (query) => this.tasks(query),
       idsStartingWith: async (kind, prefix, limit) => this.idsStartingWith(kind, prefix, limit),
       statuses: async (ids) => this.statuses(ids),

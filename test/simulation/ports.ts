@@ -398,6 +398,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
         });
       },
       outdatedOf: () => Promise.resolve(undefined),
+      lastWordsOf: () => Promise.resolve(undefined),
       lastLineOf: () => Promise.resolve(null),
       runnerOf: (attempt: AttemptId) => call(`runner of ${attempt}`, () => node.runners.get(attempt)),
       processesOf: (attempt: string) =>

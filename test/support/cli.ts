@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** Only in this process: the output is a terminal of this size, without colours. */
+  readonly terminal?: { readonly columns: number; readonly rows: number };
 }
 
 export interface Finished {
@@ -51,9 +53,12 @@ function needsProcess([command = '']: readonly string[], { env = {} }: RunOption
   return PROCESSES.has(command) || Object.keys(env).some(isInherited);
 }
 
-async function copseInside(argv: readonly string[], { cwd, env, stdin = '' }: RunOptions): Promise<Finished> {
+async function copseInside(
+  argv: readonly string[],
+  { cwd, env, stdin = '', terminal }: RunOptions,
+): Promise<Finished> {
   Object.assign(process.env, plainEnv);
-  const [stdout, stderr] = [new Collected(), new Collected()];
+  const [stdout, stderr] = [new Collected(terminal), new Collected()];
   const code = await main(argv, packageJson.version, {
     cwd,
     env: { ...plainEnv, ...env },
@@ -66,6 +71,11 @@ async function copseInside(argv: readonly string[], { cwd, env, stdin = '' }: Ru
 
 class Collected extends Writable {
   readonly #chunks: Buffer[] = [];
+
+  constructor(terminal?: RunOptions['terminal']) {
+    super();
+    if (terminal) Object.assign(this, terminal, { isTTY: true, getColorDepth: () => 1 });
+  }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
     this.#chunks.push(chunk);

@@ -19,7 +19,7 @@ export const CONTROL_C = '\u0003';
 export async function onTerminal(
   argv: readonly string[],
   cwd: string,
-  dialogue: readonly (readonly [question: string, keys: string])[],
+  dialogue: readonly (readonly [question: string, keys: string | (() => Promise<string>)])[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   // Wide enough that no question is broken into lines.
@@ -36,7 +36,13 @@ export async function onTerminal(
     const [next] = open;
     if (next === undefined || !screen.includes(next[0])) return;
     open.shift();
-    child.stdin.write(next[1]);
+    const [, keys] = next;
+    if (typeof keys === 'string') child.stdin.write(keys);
+    else
+      keys().then(
+        (typed) => child.stdin.write(typed),
+        () => child.kill('SIGKILL'),
+      );
   });
   await new Promise((resolve, reject) => {
     child.on('error', reject);

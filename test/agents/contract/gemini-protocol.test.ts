@@ -226,6 +226,14 @@ describe('how Gemini is started', () => {
     await expect(runtime.start(turn)).rejects.toThrow(/accept_edits, all.*acp/);
   });
 
+  test('is cancelled, and has not crashed, when Copse stops it', async () => {
+    const program = ['sh', '-c', 'exec sleep 60', 'gemini'] as const;
+    const runtime = geminiRuntime({ permissions: 'all', program }, openPrograms());
+    const running = await runtime.start(newTurn(area));
+    await running.stop({ graceMs: 5_000 });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
+  });
+
   test('resumes only a conversation that has an answer, and only in its folder', () => {
     const folder = path.join(area, 'wörk tree');
     const project = path.join(area, '.gemini', 'tmp', 'work-tree');

@@ -37,6 +37,8 @@ function settingsFor(write: readonly string[]): SandboxSettings {
     read: [],
     worktreeFolder: path.join(cwd, '.worktrees'),
     userHome: home,
+    variables: {},
+    teardowns: undefined,
     compiled,
     find: () => undefined,
   };
@@ -63,6 +65,7 @@ const kinds: Readonly<Record<string, (write: readonly string[]) => readonly stri
 it.each(Object.entries(kinds))('%s keeps it read-only inside of a folder that a person opened', (_, kept) => {
   expect(kept([caches])).toContain(compiled);
   expect(kept([home])).toContain(compiled);
+  expect(kept(['~/.cache'])).toContain(compiled);
   expect(kept([cwd])).not.toContain(compiled);
 });
 

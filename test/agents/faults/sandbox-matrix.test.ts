@@ -1,6 +1,6 @@
 /** What an agent wrote runs in checks and in the teardown too: there it tries all that an attempt tries (sandbox-rows.ts). */
 
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ describe.runIf(noSandbox === null)(`checks and teardown in the sandbox of sandbo
       );
       const id = await site.add('Try everything');
       git(site.folder, 'pack-refs', '--all');
-      const before = untouched(site, id);
+      const before = site.unmoved(id);
       await site.orchestrate();
       expect(await site.task(id)).toMatchObject({ status: 'done' });
       expect(site.worktree(id)).toBe('');
@@ -61,24 +61,9 @@ describe.runIf(noSandbox === null)(`checks and teardown in the sandbox of sandbo
         });
         expect({ column, left: around.left(column) }).toEqual({ column, left: [] });
       }
-      expect(untouched(site, id)).toEqual(before);
+      expect(site.unmoved(id)).toEqual(before);
     } finally {
       await around.close();
     }
   });
 });
-
-/** Everything in the repository that neither the task nor its landing changes. */
-function untouched(site: Site, id: string): unknown {
-  const { refs, ...others } = site.others(id) as { readonly refs: readonly string[] } & Record<
-    string,
-    unknown
-  >;
-  const { packed: _, packs: __, ...rest } = others;
-  const moved = /^refs\/heads\/main /;
-  return {
-    ...rest,
-    refs: refs.filter((line) => !moved.test(line)),
-    intruders: ['intruder.txt', 'x'].map((name) => existsSync(path.join(site.place, 'shared', name))),
-  };
-}

@@ -5,6 +5,8 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import { keepLease } from '../../../packages/copse/src/agents/run/keep-lease.ts';
+import { systemTimer } from '../../../packages/copse/src/compose/parts.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { decideCrash } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
@@ -216,6 +218,28 @@ describe('an agent that reports for another task', () => {
 });
 
 describe('an agent whose task was taken over', () => {
+  test('loses its lease at the next change of the board, before it would renew it', async () => {
+    const { project, task } = await newSession();
+    const { board, policy } = project.context;
+    const renewed = Promise.withResolvers<void>();
+    const lease = { ...policy.lease, renewEveryMs: 600_000, lookAfterMs: 1 };
+    const timer: typeof systemTimer = {
+      ...systemTimer,
+      sleep: (ms, signal) => {
+        if (ms === lease.renewEveryMs) renewed.resolve();
+        return systemTimer.sleep(ms, signal);
+      },
+    };
+    const { token } = (await board.get('task', task))!;
+    const keeper = await keepLease({ board, clock: timer, policy: { ...policy, lease } }, task, token);
+    await renewed.promise;
+    const lost = new Promise((resolve) => keeper.lost.addEventListener('abort', resolve));
+    await loseTask(project, task);
+    await lost;
+    expect(keeper.lost.aborted).toBe(true);
+    await keeper.stop();
+  });
+
   // promise: stale-token-fenced
   test('is told that its token is stale, and changes nothing', async () => {
     const { project, task, worktree, at } = await newSession();
@@ -260,6 +284,7 @@ describe('a command for people', () => {
     'rescue move ID',
     'config accept-remotes',
     'sync OTHER',
+    'diff OTHER --uncommitted',
   ];
 
   // promise: people-only
@@ -277,8 +302,11 @@ describe('a command for people', () => {
         ),
       );
     }
+    // What another agent printed; this command has no --json.
+    expect(await copse(['logs', other.task], at)).toMatchObject({ code: 4, stdout: '' });
     const inOther = { ...at, cwd: other.worktree };
-    expect(await refusedWith(['sync'], inOther)).toMatchObject({ exit: 4, code: 'not_this_session' });
+    for (const command of ['sync', 'diff'])
+      expect(await refusedWith([command], inOther)).toMatchObject({ exit: 4, code: 'not_this_session' });
     expect(await project.context.board.lastEvent()).toBe(before);
   });
 
@@ -291,6 +319,7 @@ describe('a command for people', () => {
     'ledger list',
     'worktrees',
     'diff',
+    'diff ID --uncommitted',
     'sync',
     'sync ID',
     'rescue list',

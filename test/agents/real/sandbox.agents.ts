@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { answer, git, newRepository, printed } from '../../support/cli.ts';
+import { answer, copse, git, newRepository } from '../../support/cli.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server/server.ts';
 import { run, saidTo, say } from '../../support/model-server/steps.ts';
 import {
@@ -75,10 +75,12 @@ describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtim
         run('copse finish --summary "all tried"'),
         say('I am done.'),
       ]);
-      const at = { cwd: folder, env: { PATH: `${bin}:${pathWithSandbox(place)}` } };
+      const at = { cwd: folder, env: { HOME: home, PATH: `${bin}:${pathWithSandbox(place)}` } };
       try {
         const { id } = await answer<{ readonly id: string }>(['add', 'Try everything'], at);
-        await printed(['orchestrate', '--until-idle'], at);
+        const { code } = await copse(['orchestrate', '--until-idle'], at);
+        // It waits for a review.
+        expect(code).toBe(5);
         const worktree = path.join(folder, '.worktrees', id);
         const inside = around.tried(worktree);
         expect(inside.did).toEqual(matrix.allowed);

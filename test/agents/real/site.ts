@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import { answer, copse, git, newRepository, printed } from '../../support/cli.ts';
+import { untilIdle } from '../../support/agents/scripted-agents.ts';
+import { answer, git, newRepository, printed } from '../../support/cli.ts';
 import type { Step } from '../../support/model-server/protocol.ts';
 import type { ModelServer } from '../../support/model-server/server.ts';
 import { type ProgramName, commandOf, environmentFor, newHome } from './programs.ts';
@@ -103,9 +104,7 @@ export class Site {
   }
 
   async finish(...options: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await copse(['orchestrate', '--until-idle', ...options], this.at);
-    if (code !== 0 || stderr !== '') throw new Error(`It ended with ${code}: ${stderr}\n${stdout}`);
-    return stdout;
+    return untilIdle(this.at, ...options);
   }
 
   async task(id: string): Promise<TaskView> {

@@ -55,6 +55,22 @@ describe.each(engines)('a board on %s', (engine) => {
     return task;
   };
 
+  describe('finds', () => {
+    it('some records by their ids, however many are asked for, and leaves out those that are missing', async () => {
+      const tasks = [await newTask(board, { title: 'One' }), await newTask(board, { title: 'Two' })];
+      for (const { id } of tasks)
+        must(await addLedgerEntry(contextOf(board), id, { kind: 'learning', text: id }));
+      const entries = await board.list('ledger');
+      const missing = Array.from({ length: 2_500 }, (_, index) => `le-none-${index}`);
+      const found = await board.some('ledger', [...missing, ...entries.map(({ id }) => id)]);
+      expect([...found.values()].map(({ text }) => text).toSorted()).toEqual(
+        tasks.map(({ id }) => id).toSorted(),
+      );
+      for (const [id, entry] of found) expect(entry.id).toBe(id);
+      expect(await board.some('ledger', [])).toEqual(new Map());
+    });
+  });
+
   describe('keeps', () => {
     it('a task exactly as it was added, for every connection', async () => {
       const first = await newTask(board, { title: 'First' });

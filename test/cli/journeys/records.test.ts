@@ -52,7 +52,7 @@ describe('copse plan', () => {
     expect(await answer(['prd', 'list'], at)).toEqual({ plans: [shown] });
     expect(await printed(['plan', 'list'], at)).toBe(`${plan.id} Login page (0 of 1 done)\n`);
     expect(await printed(['plan', 'show', plan.id], at)).toMatch(
-      /^pl-\w+ Login page \(0 of 1 done\)\n\n {4}# Login\n {4}Because of ☂\n\s+\[ \] cp-\w+ READY \(\ds\) Form\n$/,
+      /^pl-\w+ Login page \(0 of 1 done, 1 ready\)\n\n {4}# Login\n {4}Because of ☂\n\s+\[ \] cp-\w+ READY \(\ds\) Form\n$/,
     );
   });
 });
@@ -112,6 +112,9 @@ describe('copse events', () => {
     expect(await eventsOf(['--task', one.id], at.cwd)).toEqual([all[0], all[2]]);
     expect(await eventsOf(['--task', one.id, '--last', '1'], at.cwd)).toEqual([all[2]]);
     expect(await printed(['events', '--last', '2'], at)).toMatch(
+      /^2 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d cp-\w+ Two ☂: added, ready to start \(ada\)\n3 .* cp-\w+ .*: changed: \w+ \(ada\)\n$/,
+    );
+    expect(await printed(['events', '--last', '2', '--raw'], at)).toMatch(
       /^2 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d task\.created cp-\w+ Two ☂ person:ada\n3 .* task\.edited cp-\w+ person:ada\n$/,
     );
   });

@@ -95,6 +95,12 @@ describe('copse add', () => {
     const nothingYet = {
       attention: null,
       question: null,
+      lastQuestion: null,
+      phase: null,
+      process: null,
+      workspace: null,
+      attempts: [],
+      landed: null,
       undone: null,
       summary: null,
       warnings: [],
@@ -105,6 +111,10 @@ describe('copse add', () => {
     const { tasks } = await answer<{ tasks: TaskDocument[] }>(['list'], { cwd });
     expect(tasks.find(({ id }) => id === added.id)).toEqual({
       ...summary,
+      phase: null,
+      attention: null,
+      message: null,
+      askedBy: null,
       question: null,
       queue: null,
       collisions: [],
@@ -297,7 +307,7 @@ describe('copse delete', () => {
     expect((await copse(['show', ids[0] ?? ''], { cwd })).code).toBe(3);
     expect((await copse(['rm', ids[0] ?? ''], { cwd })).code).toBe(3);
     const events = await printed(['events'], { cwd });
-    for (const id of ids) expect(events).toContain(`task.deleted ${id}`);
+    for (const { id, title } of tasks) expect(events).toContain(`${id} ${title}: deleted`);
   });
 
   test('refuses a task with dependants until it is unlinked', async () => {

@@ -3,7 +3,15 @@
  * which process it is, so it is found at the next look; where nobody could, it is waited for, and shut out afterwards.
  */
 
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -44,19 +52,22 @@ it.runIf(canSeeProcesses)('a runner killed before it registered is a crash at th
 
 // promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
-  'a live runner that does not register is ended before its task is retried',
+  'a live runner that does not register is ended before its task is retried, and the reason has its last words',
   async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {
       await using late = await Late.open(run, { runnerStartMs: 1_000 });
       const [task] = await run.add('steps');
-      const { runner } = await late.begin(task!);
+      const { attempt, runner } = await late.begin(task!);
+      const log = path.join(run.folder, '.copse', 'logs', task!, `${attempt.id}.runner.log`);
+      appendFileSync(log, 'file:1\n\nError: No board.\n    at x\n  code: 1\n}\n\nNode.js v26.1.0\n');
       await run.until(async () => {
         await late.look();
         return (await run.countEvents('task.crashed')) === 1;
       });
       expect(await run.context.occupancy.isAlive(runner)).toBe(false);
-      expect(await late.crashes(task!)).toEqual([expect.stringContaining('did not start within 1 s')]);
+      const reason = 'its runner did not start within 1 s; its log ends with: Error: No board.';
+      expect(await late.crashes(task!)).toEqual([expect.stringContaining(reason)]);
       await late.finish();
     });
   },

@@ -63,6 +63,7 @@ describe('while agents work', () => {
         'is paused',
         'if was_told "go on then"; then commit on on.txt; copse finish; else echo half > on.txt; copse phase working; note pausable; sleep 600; fi',
       ),
+      add('is deleted', 'commit kept kept.txt; echo dirt > dirt.txt; note deletable; sleep 600'),
       add('is cancelled', 'echo dirt > dirt.txt; (setsid sleep 600 &); note cancellable; sleep 600'),
       add(
         'asks',
@@ -81,8 +82,25 @@ describe('while agents work', () => {
     ]);
     orchestrator = startCopse(['orchestrate'], { ...scene.at, env: { TMUX_TMPDIR } });
     output = finished(orchestrator);
-    for (const word of ['pausable', 'cancellable', ...(hasTmux ? ['shown'] : [])]) await until(noted(word));
+    for (const word of ['pausable', 'cancellable', 'deletable', ...(hasTmux ? ['shown'] : [])])
+      await until(noted(word));
     await becomes('asks', 'stuck');
+  });
+
+  test('`delete` stops the agent, rescues its files and keeps the branch with its commits', async () => {
+    const task = id('is deleted');
+    const { process: running, workspace } = await answer<{
+      process: { pid: number; isHere: boolean; isAlive: boolean };
+      workspace: { worktree: string; branch: string };
+    }>(['show', task], scene.at);
+    expect(running).toMatchObject({ isHere: true, isAlive: true });
+    const text = await printed(['delete', task], scene.at);
+    expect(text).toContain(`Deleted ${task} is deleted\n    its agent was stopped\n    worktree `);
+    expect(text).toMatch(/ {4}rescued as refs\/copse\/rescue\/\S+\n/);
+    expect(text).toContain(`    branch ${workspace.branch} kept\n    To bring it back: copse undo ${task}\n`);
+    expect(existsSync(workspace.worktree)).toBe(false);
+    expect(existsSync(`/proc/${running.pid}`)).toBe(false);
+    expect(scene.git('log', '-1', '--format=%s', workspace.branch)).toBe('feat: kept');
   });
 
   test('`list` and `agents` name the agent of each task', async () => {
@@ -95,7 +113,7 @@ describe('while agents work', () => {
       crashes: 0,
     });
     expect(await printed(['list'], scene.at)).toMatch(
-      new RegExp(`\\[\\*\\] ${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain\\n`),
+      new RegExp(`\\[\\*\\] ${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain · working\\n`),
     );
     expect((await scene.tasks()).get(id('is paused'))?.worker).toMatchObject({
       agent: 'plain',

@@ -124,6 +124,15 @@ describe('the processes of a command whose first process has ended', () => {
   });
 });
 
+test('a first process that wiped its environment is ended, because its starter knows it', async () => {
+  const child = spawn('sleep', ['629'], { env: {}, stdio: 'ignore', detached: true });
+  await new Promise((resolve) => child.once('spawn', resolve));
+  toEnd.push(child.pid!);
+  const { pid, startTime } = (await identify(child.pid!))!;
+  const { ended } = await endMarked('COPSE_COMMAND=none-has-it', [{ pid, startTime }], { graceMs });
+  expect(ended.map((one) => one.pid)).toEqual([pid]);
+});
+
 describe('the record of an attempt', () => {
   async function record(started: Started) {
     const file = path.join(started.folder, 'at.processes.json');

@@ -49,7 +49,9 @@ test('green changes land together, with one move of the target; a red one goes b
   const before = moves(scene);
   const merged = await copse(['merge', one, two, red], scene.at);
   expect(merged).toMatchObject({ code: 4 });
-  expect(merged.stdout).toMatch(/^(Landed cp-\w+ as [0-9a-f]{10}\n){2}$/);
+  expect(merged.stdout).toMatch(
+    /^(Landed cp-\w+ as [0-9a-f]{10}\n {4}Removed its worktree .+ and its branch cp-\S+\n){2}$/,
+  );
   expect(merged.stderr).toContain(`The checks of ${red}, merged into main, failed twice.`);
   expect(merged.stderr).toMatch(/^ *Check "\w+" failed \(exit code \d+\)\.$/m);
   expect(merged.stderr).toContain('expected 3 but got 4');
@@ -81,7 +83,9 @@ test('a conflict is refused, with checks or without', async () => {
 
 test('without checks it says that the landing is unverified', async () => {
   const { scene, id } = await reviewed({ plain: PLAIN }, { hasChecks: false });
-  expect(await scene.merge(id('plain'))).toMatch(/ \(unverified: there are no checks\)\n/);
+  expect(await scene.merge(id('plain'))).toMatch(
+    / \(unverified: there are no checks\)\n {4}Removed its worktree .+\n/,
+  );
 });
 
 test('Ctrl+C while waiting leaves it in the queue, and the next leader lands it', async () => {

@@ -85,6 +85,11 @@ describe('copse review', () => {
     writeFileSync(path.join(scene.folder, 'a.txt'), '1\n2\n3\nelse\n');
     scene.git('commit', '--quiet', '--all', '--message=conflicting');
     expect(await printed(['review'], scene.at)).toContain('conflicts with main: a.txt');
+    // Its accept commands ran for another commit.
+    commitMore(scene, id);
+    expect(await answer(['review'], scene.at)).toMatchObject({
+      reviews: [{ accept: { commands: 1, passed: false } }],
+    });
   });
 
   test('shows what would land, the assignment and the ledger, and asks no question in a pipe', async () => {

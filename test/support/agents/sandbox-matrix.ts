@@ -108,6 +108,8 @@ export const matrix = {
   teardown: columnOf('teardown'),
 };
 
+let opened = 0;
+
 /** What is around the repository, for the agent to reach for. */
 export class Around {
   /** That of an attempt. */
@@ -116,8 +118,8 @@ export class Around {
   readonly #main: string;
   readonly #place: string;
   readonly #services: Services;
-  /** One process per column stays for so long. */
-  readonly #stays = 4_000_000 + process.pid * 10;
+  /** One process per column stays for so long, another time than those of a test before. */
+  readonly #stays = 4_000_000 + process.pid * 1_000 + 10 * (opened += 1);
 
   private constructor(place: string, main: string, services: Services) {
     this.#main = main;
@@ -134,6 +136,8 @@ export class Around {
     writeFileSync(path.join(place, 'other', 'secret.txt'), 'secret\n');
     mkdirSync(path.join(main, '.worktrees', 'beside'), { recursive: true });
     writeFileSync(path.join(main, '.worktrees', 'beside', 'secret.txt'), 'secret\n');
+    git(main, 'config', 'http.https://example.invalid/.extraheader', 'AUTHORIZATION: basic hidden-token');
+    git(main, 'config', 'url.https://ada:hidden-token@example.invalid/.insteadOf', 'https://other.invalid/');
     git(main, 'repack', '-adq');
     git(main, 'pack-refs', '--all');
     // A folder that may be deleted.
@@ -218,8 +222,9 @@ export class Around {
       ['.ssh', 'id_ed25519'],
       ['.codex', 'auth.json'],
       ['', '.git-credentials'],
+      ['.cache/copse-teardown/other', 'secret.txt'],
     ] as const) {
-      mkdirSync(path.join(home, folder), { recursive: true });
+      mkdirSync(path.join(home, folder), { recursive: true, mode: 0o700 });
       writeFileSync(path.join(home, folder, file), 'secret\n');
     }
   }

@@ -54,6 +54,7 @@ const TABLE: readonly Row[] = [
       'read the keys for ssh': 'cat "$HOME/.ssh/id_ed25519"',
       'read the passwords of git': 'cat "$HOME/.git-credentials"',
       'read another agent’s login': 'cat "$HOME/.codex/auth.json"',
+      'read a password in the settings of git': 'grep hidden-token "$COMMON/config"',
     },
     'no',
   ),
@@ -72,6 +73,7 @@ const TABLE: readonly Row[] = [
     {
       'read another worktree': 'cat "$OTHER/secret.txt"',
       'read a worktree beside its own': 'cat "$MAIN/.worktrees/beside/secret.txt"',
+      'read a checkout in which a teardown runs': 'cat "$HOME/.cache/copse-teardown/other/secret.txt"',
       'unlock its worktree': 'cp "$OWN/locked" x; rm "$OWN/locked"; mv x "$OWN/locked"',
       'write what git keeps about another worktree': 'echo x > "$COMMON/worktrees/other/intruder"',
     },

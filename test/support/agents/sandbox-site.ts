@@ -79,7 +79,7 @@ export class Site {
   }
 
   /** Everything in the repository that is not the task's. */
-  others(id: string): unknown {
+  others(id: string) {
     const common = path.join(this.folder, '.git');
     const refs = git(this.folder, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n');
     return {
@@ -94,6 +94,16 @@ export class Site {
       copse: ['intruder', 'attempts/intruder'].filter((name) =>
         existsSync(path.join(this.folder, '.copse', name)),
       ),
+    };
+  }
+
+  /** Everything in the repository that neither the task nor its landing changes. */
+  unmoved(id: string): unknown {
+    const { refs, packed: _, packs: __, ...rest } = this.others(id);
+    return {
+      ...rest,
+      refs: refs.filter((line) => !line.startsWith('refs/heads/main ')),
+      intruders: ['intruder.txt', 'x'].map((name) => existsSync(path.join(this.place, 'shared', name))),
     };
   }
 

@@ -108,7 +108,7 @@ export function checksAt(
         await trash.put({ path: folder ?? path.join(root, '.copse', 'nowhere'), gitDir, record });
       },
     }),
-    furnishing: workspaceFurnishing(furnishingGit(dir)),
+    furnishing: workspaceFurnishing(furnishingGit(dir), { teardowns: () => undefined }),
     tryLock: (name, work) => tryFileLock(lock(name), work),
     environment: plainEnv,
     freeBytes: (folder) => disk.freeBytes(folder),

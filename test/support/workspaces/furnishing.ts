@@ -63,7 +63,7 @@ export function addWorktree(root: string, others: Files = {}, name = 'cp-1'): Fi
     record: path.join(root, '.copse', 'furnished', `${name}.json`),
   };
   const dir = openTrustedDir({ commonDir: path.join(root, '.git'), home: root });
-  const furnishing = workspaceFurnishing(furnishingGit(dir));
+  const furnishing = workspaceFurnishing(furnishingGit(dir), { teardowns: () => teardownsIn(root) });
   return {
     root,
     worktree,
@@ -72,6 +72,11 @@ export function addWorktree(root: string, others: Files = {}, name = 'cp-1'): Fi
     furnish: (settings = {}, more = {}) =>
       furnishing.furnish({ ...request, ...more, settings: { ...request.settings, ...settings } }),
   };
+}
+
+/** Beside the repository. */
+export function teardownsIn(root: string): string {
+  return path.join(path.dirname(root), 'teardowns');
 }
 
 export function write(folder: string, files: Files): void {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
@@ -7,10 +7,14 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type AttemptId, type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { furnishingGit } from '../../../packages/copse/src/workspaces/files/furnish-git.ts';
-import { workspaceFurnishing } from '../../../packages/copse/src/workspaces/files/furnish.ts';
+import { runCommands } from '../../../packages/copse/src/workspaces/files/commands.ts';
+import {
+  type CommandConfinement,
+  workspaceFurnishing,
+} from '../../../packages/copse/src/workspaces/files/furnish.ts';
 import { openLeftovers } from '../../../packages/copse/src/workspaces/trash/leftovers.ts';
 import { newArea } from '../../support/cli.ts';
-import { newFixture, write } from '../../support/workspaces/furnishing.ts';
+import { newFixture, teardownsIn, write } from '../../support/workspaces/furnishing.ts';
 
 const area = newArea();
 
@@ -61,15 +65,17 @@ describe('setup commands', () => {
     const { root, request } = newFixture(area, {});
     const dir = openTrustedDir({ commonDir: path.join(root, '.git'), home: root });
     const opened: string[] = [];
-    const furnishing = workspaceFurnishing(furnishingGit(dir), {
+    const confinement: CommandConfinement = {
       isNeeded: ({ agent }, recorded) => Promise.resolve(recorded === true || agent === 'confined'),
       open: ({ step }) => {
         opened.push(step);
         const sandbox = { wrap: <P>(program: P) => program, close: () => {} };
         const environment = { PATH: process.env['PATH'] ?? '' };
-        return Promise.resolve({ sandbox, attempt: brand<AttemptId>('at-1'), environment, scratch: root });
+        return Promise.resolve({ sandbox, attempt: brand<AttemptId>('at-1'), environment });
       },
-    });
+    };
+    const teardowns = () => teardownsIn(root);
+    const furnishing = workspaceFurnishing(furnishingGit(dir), { confinement, teardowns });
     const openedBy = async (agent: string, setup: string, isAsBase: boolean) => {
       const settings = { ...request.settings, setup: [setup] };
       await furnishing.furnish({ ...request, settings, isAsBase, agent: brand(agent) });
@@ -103,11 +109,14 @@ describe('setup commands', () => {
   });
 
   test('that cannot be started are distinguished from those that fail', async () => {
-    const { worktree, request, furnishing } = newFixture(area, {});
-    rmSync(worktree, { recursive: true });
-    const outcome = await furnishing.dismantle({
-      ...request,
-      settings: { ...request.settings, teardown: ['true'] },
+    const { root, worktree, request } = newFixture(area, {});
+    const outcome = await runCommands({
+      name: 'setup',
+      commands: ['true'],
+      folder: path.join(worktree, 'missing'),
+      env: request.env,
+      timeoutMs: 30_000,
+      logFolder: path.join(root, '.copse', 'logs'),
     });
     expect(outcome).toMatchObject({ kind: 'failed', because: 'not_started', code: null });
   });
@@ -185,6 +194,29 @@ describe('teardown commands', () => {
     expect(log.trimEnd().split('\n').at(-1)).toBe(worktree);
     expect(log).toContain('not a git repository');
     expect(readdirSync(path.join(root, '.copse/tmp'))).toEqual([]);
+    expect(readdirSync(teardownsIn(root))).toEqual([]);
+  });
+
+  test('have no file of the main checkout in any folder above them, where tools look', async () => {
+    const { root, worktree, request, furnishing } = newFixture(area, { others: { 'package.json': '{}\n' } });
+    const up = 'while test "$PWD" != /; do ls -a "$PWD"; test "$PWD" -ef "$ROOT" && echo found; cd ..; done';
+    const settings = { ...request.settings, teardown: [up] };
+    const env = { ...request.env, ROOT: root };
+    expect(await furnishing.dismantle({ ...request, settings, env })).toEqual({ kind: 'done', ran: 1 });
+    const log = readFileSync(path.join(root, '.copse/logs/cp-1/teardown-1.log'), 'utf8');
+    expect(log.split('\n')).toContain(path.basename(worktree));
+    expect(log.split('\n')).not.toContain('found');
+  });
+
+  // promise: teardown-from-base
+  test('run no program of the worktree, even if PATH names the folder in which they start', async () => {
+    const { worktree, request, furnishing } = newFixture(area, { tracked: { x: 'x\n' } });
+    write(worktree, { sh: '#!/bin/sh\ntouch "$COPSE_WORKTREE_PATH/fooled"\n' });
+    chmodSync(path.join(worktree, 'sh'), 0o755);
+    const settings = { ...request.settings, teardown: ['touch "$COPSE_WORKTREE_PATH/ran"'] };
+    const env = { ...request.env, PATH: `.:${process.env['PATH'] ?? ''}` };
+    expect(await furnishing.dismantle({ ...request, settings, env })).toEqual({ kind: 'done', ran: 1 });
+    expect(['ran', 'fooled'].filter((name) => existsSync(path.join(worktree, name)))).toEqual(['ran']);
   });
 
   test('whose base cannot be written fail with the reason, and do not run', async () => {

@@ -107,3 +107,28 @@ it.runIf(isRoot)('a leftover that cannot be deleted is reported, and the others 
   expect(old.filter((folder) => existsSync(folder))).toEqual([bad]);
   expect(problems).toEqual([expect.stringContaining(bad)]);
 });
+
+it('a checkout that a killed teardown left outside of the repository is deleted, too', async () => {
+  const teardowns = path.join(home, '.cache', 'copse-teardown');
+  const [left, used] = ['rescue-99999999-aaaaaa', `rescue-${process.pid}-bbbbbb`].map((name) =>
+    path.join(teardowns, name),
+  );
+  for (const folder of [left, used]) {
+    mkdirSync(folder ?? '', { recursive: true });
+    utimesSync(folder ?? '', 1, 1);
+  }
+  expect(await openLeftovers(dir, teardowns).deleteScratch(timestamp(Date.now()))).toEqual([]);
+  expect([left, used].filter((folder) => existsSync(folder ?? ''))).toEqual([used]);
+});
+
+// promise: leftovers-bounded
+it.runIf(isRoot)('logs that cannot be deleted are reported, and keep no others from it', async () => {
+  const logs = ['cp-aaaa', 'cp-bbbb'].map((task) => path.join(home, '.copse', 'logs', task));
+  for (const folder of logs) mkdirSync(folder, { recursive: true });
+  plantForeign(logs[0] ?? '');
+  const leftovers = openLeftovers(dir);
+  const problems = [];
+  for (const folder of logs) problems.push(...(await leftovers.deleteLogs(folder)));
+  expect(problems).toEqual([expect.stringContaining(logs[0] ?? '')]);
+  expect(logs.filter((folder) => existsSync(folder))).toEqual([logs[0]]);
+});

@@ -257,4 +257,15 @@ describe('a teardown script that an agent rewrote', () => {
     expect(notes).toEqual([expect.stringMatching(/failed at: \.\/scripts\/down\.sh.*checkout of main \(/)]);
     expect(existsSync(said)).toBe(false);
   });
+
+  it('does not run without a known base, and the removal says that it did not', async () => {
+    const { project, task, said } = await newScript(true);
+    const { furnishing } = project.context;
+    const dismantle: typeof furnishing.dismantle = (request) =>
+      furnishing.dismantle({ ...request, base: null });
+    Object.assign(project.context, { furnishing: { ...furnishing, dismantle } });
+    const { notes } = await project.remove(task);
+    expect(notes).toEqual([expect.stringMatching(/^Its teardown did not run: .*base branch.*not known/)]);
+    expect(existsSync(said)).toBe(false);
+  });
 });

@@ -201,9 +201,58 @@ describe('copse worktrees', () => {
     expect(await answer(['worktrees'], at)).toMatchObject({
       worktrees: [{ ...facts, taskStatus: 'in_progress', operation: null, why: null }],
     });
-    expect(await printed(['worktrees'], at)).toContain(`${branch} · 1 ahead · 1 uncommitted`);
+    expect(await printed(['worktrees'], at)).toMatch(
+      new RegExp(
+        `^${task} ACTIVE \\(\\d+s\\) Listed\n {6}task in progress · ${branch} · 1 ahead · 1 uncommitted\n {6}/`,
+      ),
+    );
     git(worktree, 'checkout', '--quiet', '--detach');
     expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, branch: null }] });
+  });
+
+  test('say what is ready to merge, and call none active whose task is over', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Ready', at);
+    writeFileSync(path.join(worktree, 'one'), 'x'.repeat(10_000));
+    expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ isReadyToMerge: false }] });
+    git(worktree, 'add', '.');
+    git(worktree, 'commit', '--quiet', '--message=mine');
+    await answer(['finish', task], at);
+    await answer(['queue', 'cancel', task], at);
+    expect(await answer(['worktrees'], at)).toMatchObject({
+      worktrees: [{ isReadyToMerge: true, taskStatus: 'in_review', status: 'committed' }],
+    });
+    expect(await printed(['worktrees'], at)).toContain(`0 uncommitted · ready: copse merge ${task}\n`);
+    await answer(['cancel', task], at);
+    writeFileSync(path.join(worktree, 'two'), '');
+    expect(await answer(['worktrees', '--size'], at)).toMatchObject({
+      worktrees: [
+        {
+          title: 'Ready',
+          status: 'left_over',
+          taskStatus: 'cancelled',
+          size: { isWhole: true, bytes: expect.any(Number) as number },
+        },
+      ],
+    });
+    expect(await printed(['worktrees'], at)).toContain(`1 uncommitted · to remove: copse cleanup ${task}\n`);
+  });
+
+  test('fit a terminal of 80 columns, broken between facts', async () => {
+    const at = newProject(area);
+    const { task, branch, worktree } = await taken(
+      'Rename the loader of the configuration everywhere it is',
+      at,
+    );
+    const text = await printed(['worktrees', '--size'], { ...at, terminal: { columns: 80, rows: 24 } });
+    expect(text.replace(/\(\d+s\)/, '(0s)')).toBe(
+      [
+        `${task} ACTIVE (0s) Rename the loader of the configuration everywhere it is`,
+        `      task in progress · ${branch} · 0 ahead`,
+        '      0 uncommitted · less than 1 MB',
+        `      ${worktree}\n`,
+      ].join('\n'),
+    );
   });
 
   test('are, with --all, also those that Copse did not make, marked as such', async () => {
@@ -227,7 +276,7 @@ describe('copse worktrees', () => {
     writeFileSync(path.join(worktree, 'mine'), 'x');
     await answer(['cleanup', task, '--force'], at);
     await answer(['undo', task], at);
-    await answer(['delete', task], at);
+    await answer(['delete', task, '--keep-worktree'], at);
     expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, taskStatus: null }] });
     expect(await answer(['cleanup'], at)).toMatchObject({ removed: [], kept: [{ task }] });
     expect(await answer(['cleanup', task, '--force'], at)).toMatchObject({ removed: [{ task }] });

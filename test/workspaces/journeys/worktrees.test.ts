@@ -128,7 +128,7 @@ describe('copse work', () => {
     makeAMess(worktree);
     const head = git(worktree, 'rev-parse', 'HEAD');
     rmSync(worktree, { recursive: true });
-    expect(await printed(['worktrees'], at)).toMatch(/MISSING.*its folder is gone/);
+    expect(await printed(['worktrees'], at)).toMatch(/MISSING.*\n.*its folder is gone/);
     const again = await answer<WorkDocument>(['work', task], at);
     expect(again).toMatchObject({ worktree, reused: false });
     expect(again.notes.join('\n')).toContain('its folder was deleted');
@@ -173,8 +173,11 @@ describe('copse cleanup', () => {
     const { code, stderr } = await copse(['cleanup', task], at);
     expect(code).toBe(4);
     expect(stderr).toMatch(/uncommitted changes and 1 unmerged commit/);
-    expect(stderr).toContain(`copse cleanup ${task} --force`);
+    expect(stderr).toContain(`copse cleanup ${task} --yes`);
     expect(everyByte(worktree)).toEqual(before);
+    expect(await answer(['cleanup', task, '--yes'], at)).toMatchObject({
+      removed: [{ task, rescue: expect.any(String) as string }],
+    });
   });
 
   // promise: in-use-kept

@@ -70,6 +70,11 @@ export interface BoardReader {
     kind: K,
     where?: { readonly task: TaskId },
   ): Promise<readonly Records[K][]>;
+  /** Those that exist, by id. */
+  some<K extends Exclude<RecordKind, 'task'>>(
+    kind: K,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Records[K]>>;
   tasks(query: TaskQuery): Promise<readonly TaskSummary[]>;
   idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]>;
   statuses(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, TaskStatus>>;

@@ -46,6 +46,9 @@ const forSessions: ReadonlySet<string> = new Set([
   'worktrees',
 ]);
 
+/** They change or show files and output of one task, which an agent in a sandbox cannot read otherwise. */
+const OWN_TASK_ONLY: ReadonlySet<string> = new Set(['diff', 'logs', 'sync']);
+
 export function refuseSessions(cli: Cli, command: string, words: readonly string[]): void {
   const author = sessionFrom(cli.env);
   if (author === undefined) return;
@@ -55,9 +58,9 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
     (command === 'config' && word?.startsWith('accept') === true) ||
     // It may print the board, and write no file.
     (command === 'export' && word !== undefined && word !== '-') ||
-    (command === 'sync' && !isAboutOwnTask(cli, word));
+    (OWN_TASK_ONLY.has(command) && !isAboutOwnTask(cli, word));
   if (!isForPeople) return;
-  const what = command === 'sync' ? `copse sync ${word ?? 'here'}` : `copse ${command}`;
+  const what = OWN_TASK_ONLY.has(command) ? `copse ${command} ${word ?? 'here'}` : `copse ${command}`;
   fail(
     'not_this_session',
     `Session ${shown(author.session)} may not run ${shown(what)}: agents may only read, add tasks and report about their own task.`,

@@ -1,6 +1,7 @@
 /** What is left of tasks in the repository: to be tidied up, or to rebuild a lost board from. */
 
 import { type BranchName, brand } from '../kernel/ids.ts';
+import { privateCache } from '../kernel/system/private-cache.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
@@ -10,7 +11,8 @@ import type { TaskTraces } from '../workspaces/rules/rebuild.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from './open.ts';
 
 export function openLeftovers(surroundings: Surroundings): TaskLeftovers {
-  return openIn(openTrustedDir(requireRepository(surroundings)));
+  const teardowns = privateCache(surroundings.env, 'copse-teardown');
+  return openIn(openTrustedDir(requireRepository(surroundings)), teardowns);
 }
 
 /** Opens the board also where it was lost. */

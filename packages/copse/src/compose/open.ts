@@ -25,6 +25,7 @@ import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
 import type { MergeMethod } from '../queue/rules/landing.ts';
+import { privateCache } from '../kernel/system/private-cache.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';
 
 export { findRepository, worktreeNameOf, type Repository } from '../git/directory/locate.ts';
@@ -180,16 +181,16 @@ export async function openWorkspaces(
     diffs: adapters.openDiffs(dir),
     checkout: adapters.openCheckout(dir, configFolder),
     trash,
-    furnishing: adapters.workspaceFurnishing(
-      adapters.furnishingGit(dir),
-      lateConfinement(async () => {
+    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir), {
+      confinement: lateConfinement(async () => {
         const { workspaceConfinement } = await import('./run/workspace-confinement.ts');
         const { env } = surroundings;
         const config = () => configOf(repository);
         return workspaceConfinement({ repository, worktreeFolder, env, config, own: agent });
       }),
-      known.group,
-    ),
+      group: known.group,
+      teardowns: () => privateCache(surroundings.env, 'copse-teardown'),
+    }),
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,

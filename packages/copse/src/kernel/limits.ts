@@ -3,12 +3,16 @@
  * format or a protocol fixes, and how much a screen shows, stay beside the code that uses them.
  */
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+/** In milliseconds. */
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
 
-const MEGABYTE = 1024 ** 2;
+/** In bytes. */
+export const KILOBYTE = 1024;
+export const MEGABYTE = 1024 ** 2;
+export const GIGABYTE = 1024 ** 3;
 
 export const limits = {
   /** What the merges of a queue remember. */
@@ -48,6 +52,27 @@ export const limits = {
     skewedCommits: 1_000,
     boundedTips: 1_000,
   },
+
+  /** The object store of an attempt in a sandbox, whose objects are verified and brought into the repository. */
+  objectStores: {
+    /** How often objects are read again that name objects of a later part. The next call goes on with the rest. */
+    rounds: 8,
+    /** A folder that changed since then may change again without another time. */
+    settledMs: 2 * SECOND,
+    /** For objects that a reader waits for. */
+    patienceMs: 10 * SECOND,
+    /** Lets other work of this process go on after so many. */
+    turn: 32,
+    /** A larger object is verified in parts, and not kept in memory. */
+    smallBytes: 8 * MEGABYTE,
+    smallContentBytes: 32 * MEGABYTE,
+    chunkBytes: 256 * KILOBYTE,
+    /** Written at the latest when so many wait. */
+    waitingBytes: 32 * MEGABYTE,
+  },
+
+  /** A ref that git keeps in a file of its own: a commit and the end of its line, with room. */
+  looseRefBytes: 100,
 
   /** Folders of objects that may yet be thrown away. */
   quarantine: {
@@ -91,7 +116,7 @@ export const limits = {
   commands: {
     endGraceMs: 5 * SECOND,
     tailLines: 40,
-    tailBytes: 64 * 1024,
+    tailBytes: 64 * KILOBYTE,
     hookFiles: 1_000,
   },
 
@@ -118,8 +143,10 @@ export const limits = {
     reportBytes: MEGABYTE,
     reportEveryMs: SECOND,
     commandWords: 1_000,
-    lastBytes: 16 * 1024,
+    lastBytes: 16 * KILOBYTE,
     lastLines: 20,
+    /** Of the log of a runner that did not start. */
+    lastWordsLength: 300,
   },
 
   /** How long Copse waits for an agent’s program. */

@@ -5,15 +5,7 @@
  * number from here. Durations are milliseconds and end in `Ms`; shares are between 0 and 1 and end in `Share`.
  */
 
-import { limits } from './limits.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-const MEGABYTE = 1024 ** 2;
-const GIGABYTE = 1024 ** 3;
+import { DAY, GIGABYTE, HOUR, MEGABYTE, MINUTE, SECOND, limits } from './limits.ts';
 
 export const defaultPolicy = {
   /** The right of one session to one task. */

@@ -1,13 +1,10 @@
 import type { Timestamp } from './ids.ts';
+import { HOUR, MINUTE, SECOND } from './limits.ts';
 
 /** UTC in ISO 8601, as in every document that leaves Copse. */
 export function time(at: Timestamp): string {
   return new Date(at).toISOString();
 }
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 
 /** A duration for people: `800 ms`, `12 s`, `3 min`, `1 h 20 min`. */
 export function spanText(ms: number): string {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 
 import type { ProcessIdentity } from '../kernel/process.ts';
 import { hasProc, identify, isGone } from './identity.ts';
+import { hearReaper } from './start/reaper-told.ts';
 
 /**
  * Runs in the pane. A signal from the keyboard is for the program, whose end is waited for; a closed terminal is its end
@@ -34,24 +35,14 @@ process.on('SIGHUP', () => {
   tell('SIGHUP');
   setTimeout(() => tell('SIGKILL'), 3000);
 });
-const nameOf = (names, number) => Object.keys(names).find((name) => names[name] === number);
-const { errno, signals } = require('node:os').constants;
-const hear = (line) => {
-  const [word, text] = line.split(' ');
-  const number = Number(text);
-  if (word === 'started') { program = number; fs.rmSync(file) }
-  if (word === 'error') end({ error: nameOf(errno, number) });
-  if (word === 'ended' && (number & 127) === 0) end({ code: number >> 8, signal: null });
-  if (word === 'ended') end({ code: null, signal: nameOf(signals, number & 127) });
-};
+const hear = (${hearReaper.toString()})(require('node:os').constants, {
+  started: (pid) => { program = pid; fs.rmSync(file) },
+  failed: (error) => end({ error }),
+  ended: (code, signal) => end({ code, signal }),
+});
 child.on('error', (error) => end({ error: error.code }));
 if (job.hasReaper) {
-  let heard = '';
-  child.stdio[3].setEncoding('latin1').on('data', (text) => {
-    const lines = (heard + text).split('\\n');
-    heard = lines.pop();
-    lines.forEach(hear);
-  }).on('close', () => end({}));
+  child.stdio[3].setEncoding('latin1').on('data', hear).on('close', () => end({}));
 } else {
   child.on('spawn', () => { program = child.pid; fs.rmSync(file) });
   child.on('exit', (code, signal) => end({ code, signal }));

@@ -49,9 +49,12 @@ export interface Crash {
 /** For an orchestrator that finds a runner gone or its lease stale. */
 export async function recover(
   context: RunContext,
-  { task, token, attempt, where, reason }: Recovery,
+  { task, token, attempt, where, reason: why }: Recovery,
 ): Promise<Outcome<TaskStatus>> {
   const runner = where === 'here' ? await runnerOf(context, attempt) : undefined;
+  // It ended before it could tell the board why.
+  const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
+  const reason = words === undefined ? why : `${why}; its log ends with: ${words}`;
   // Before its files are forgotten.
   const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
   if (where === 'here') {

@@ -63,7 +63,7 @@ async function stopTask(
 }
 
 /** Gives the runner time first, because it lets the agent's program save its conversation. */
-async function waitForEnd(
+export async function waitForEnd(
   context: RunContext,
   task: TaskId,
   id: AttemptId,

@@ -6,10 +6,12 @@
  */
 
 import { spawn } from 'node:child_process';
-import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, readSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import type { AttemptId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { withPlainFile } from '../../kernel/system/plain-file.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders, Runners } from '../ports/runners.ts';
 import { closeGroup } from '../../processes/cgroup.ts';
@@ -45,6 +47,7 @@ export function openRunners(settings: RunnersSettings): Runners {
     processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
     runnerOf: async (attempt) => readRunner(home, attempt),
     outdatedOf: async (attempt) => readOutdated(home, attempt),
+    lastWordsOf: async (task, attempt) => lastWords(logOf(home, { task, attempt })),
     lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
     known: async () => knownAttempts(home),
     forget: async (attempt) => {
@@ -89,13 +92,29 @@ async function start(settings: RunnersSettings, orders: Orders): Promise<void> {
   }
 }
 
-function openLog(home: string, { task, attempt }: Orders): number {
-  const folder = path.join(home, '.copse', 'logs', task);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+type OfAttempt = Pick<Orders, 'task' | 'attempt'>;
+
+function logOf(home: string, { task, attempt }: OfAttempt): string {
+  return path.join(home, '.copse', 'logs', task, `${attempt}.runner.log`);
+}
+
+function openLog(home: string, of: OfAttempt): number {
+  const log = logOf(home, of);
+  mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 });
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
-  return openSync(
-    path.join(folder, `${attempt}.runner.log`),
-    O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW,
-    0o600,
-  );
+  return openSync(log, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+}
+
+const { lastBytes: MOST_BYTES, lastWordsLength: MOST_LENGTH } = defaultPolicy.agentOutput;
+
+/** Without what Node prints after an error: where it happened, its fields, its own version. */
+function lastWords(log: string): string | undefined {
+  const found = withPlainFile(log, (opened, { size }) => {
+    const length = Math.min(size, MOST_BYTES);
+    const bytes = Buffer.alloc(length);
+    return bytes.toString('utf8', 0, readSync(opened, bytes, 0, length, size - length));
+  });
+  const lines = found.kind === 'plain' ? found.value.split('\n') : [];
+  const said = lines.findLast((line) => /^[^\s}]/.test(line) && !line.startsWith('Node.js v'));
+  return said?.trimEnd().slice(0, MOST_LENGTH);
 }

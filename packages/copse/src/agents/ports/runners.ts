@@ -33,6 +33,8 @@ export interface Runners {
   runnerOf(attempt: AttemptId): Promise<ProcessIdentity | undefined>;
   /** Why its runner stopped, if it met a board of a newer Copse, which it could not tell. */
   outdatedOf(attempt: AttemptId): Promise<string | undefined>;
+  /** The last sentence in the log of its runner; undefined when it printed none. */
+  lastWordsOf(task: TaskId, attempt: AttemptId): Promise<string | undefined>;
   /** The last line that its agent printed, without control characters; null when there is none on this machine. */
   lastLineOf(task: TaskId, attempt: AttemptId): Promise<string | null>;
   /** The live processes that an attempt started, also those whose parents are gone. */

@@ -13,9 +13,10 @@ import { programWriteSet } from '../rules/session/sandbox.ts';
 import type { Confinable, Sandbox } from '../../processes/ports/programs.ts';
 import { keepCompiled } from './compiled.ts';
 import { confinedEnvironment } from './environment.ts';
+import { maskedConfigs } from './masked-config.ts';
 import type { StoreMount } from '../../git/objects.ts';
 import { openPlaces, removePlaceholders } from './places.ts';
-import { type SandboxSettings, makeOwn, seenBy } from './runtime.ts';
+import { type SandboxSettings, allowedPlaces, makeOwn, seenBy } from './runtime.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
 export interface DockerSandboxSettings extends SandboxSettings {
@@ -51,7 +52,7 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
         ...opened.write,
         temporary,
         ...folders,
-        ...write.map((one) => path.resolve(repository.home, one)),
+        ...allowedPlaces(settings, 'sandbox_write', write),
       ];
       const argv = dockerArguments(program, {
         docker: settings.find('docker') ?? 'docker',
@@ -65,7 +66,7 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
         keep: [...opened.keep, ...keepCompiled(settings.compiled, writable)].filter((place) =>
           existsSync(place),
         ),
-        elsewhere: opened.mounts,
+        elsewhere: [...opened.mounts, ...maskedConfigs([path.join(repository.commonDir, 'config')], own)],
         variables: Object.keys(environment),
         hasTerminal: options?.hasTerminal ?? false,
       });

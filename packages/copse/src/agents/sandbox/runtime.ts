@@ -29,6 +29,7 @@ import {
 } from '../../processes/ports/programs.ts';
 import { keepCompiled } from './compiled.ts';
 import { confinedEnvironment } from './environment.ts';
+import { maskedConfigs } from './masked-config.ts';
 import {
   type NewObjects,
   type Opened,
@@ -39,6 +40,7 @@ import {
 } from './places.ts';
 import { bwrapScript, programExists, scriptOf } from './script.ts';
 import type { StoreMount } from '../../git/objects.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 
 export interface SandboxSettings {
   readonly repository: SandboxRepository;
@@ -55,8 +57,12 @@ export interface SandboxSettings {
   /** The folder of all worktrees. */
   readonly worktreeFolder: string;
   readonly userHome: string;
+  /** The person's environment. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
   /** Copse's cache of compiled code. */
   readonly compiled: string | undefined;
+  /** Where checkouts for teardown commands are, those of other repositories too. */
+  readonly teardowns: string | undefined;
   /** For commands that need write no object; see `NewObjects`. */
   readonly isWithoutObjects?: boolean;
   /** Finds a program that confines agents: outside of the repository, whatever the agent's own PATH is. */
@@ -106,6 +112,7 @@ function wrap<P extends Confinable>(
     home: environment['HOME'] ?? settings.userHome,
   };
   const hosts = hostsFor(facts, settings.hosts);
+  const masks = maskedConfigs(configsOf(settings, facts), own);
   const write = [
     ...opened.write,
     folders.temporary,
@@ -123,7 +130,11 @@ function wrap<P extends Confinable>(
         keep: [...opened.keep, ...keepCompiled(settings.compiled, write)],
         hosts,
         find: settings.find,
-        bwrap: bwrapWith(opened.mounts, settings.find('bwrap'), path.join(own, `${number}.bwrap`)),
+        bwrap: bwrapWith(
+          [...opened.mounts, ...masks],
+          settings.find('bwrap'),
+          path.join(own, `${number}.bwrap`),
+        ),
       }),
     ),
   );
@@ -217,20 +228,44 @@ export function seenBy(
   facts: ProgramFacts,
   own: readonly string[],
 ): { readonly hide: readonly string[]; readonly show: readonly string[] } {
-  const { repository, worktreeFolder, userHome, root } = settings;
+  const { repository, worktreeFolder, userHome, root, teardowns, variables } = settings;
   const boardHome = realpathSync(repository.home);
   const elsewhere = otherWorktrees(repository.commonDir, [root, userHome, worktreeFolder, ...own]);
-  const worktrees = [worktreeFolder, ...elsewhere];
-  const { hide, show } = hiddenPlaces(facts, { boardHome, own, worktrees });
+  const worktrees = [worktreeFolder, ...elsewhere, ...(teardowns === undefined ? [] : [teardowns])];
+  const { hide, show } = hiddenPlaces(facts, { boardHome, own, worktrees, userHome, variables });
   const isThere = (place: string) => statSync(place, { throwIfNoEntry: false }) !== undefined;
+  const needed = [root, facts.home, userHome, repository.commonDir].map(realIfThere);
   const read = allowedPlaces(settings, 'sandbox_read', settings.read);
   return {
-    hide: hide.filter(isThere).map((place) => realpathSync(place)),
+    hide: hide
+      .filter(canHide)
+      .map((place) => realpathSync(place))
+      // A variable may name a folder that has more than keys.
+      .filter((place) => !needed.some((one) => isWithin(place, one))),
     show: [...show.filter(isThere).map((place) => realpathSync(place)), ...read],
   };
 }
 
-function allowedPlaces(
+/** Files with git's settings that a program inside reads. */
+function configsOf({ repository, userHome }: SandboxSettings, { home }: ProgramFacts): readonly string[] {
+  const own = [home, userHome].flatMap((one) => [
+    path.join(one, '.gitconfig'),
+    path.join(one, '.config', 'git', 'config'),
+  ]);
+  return [path.join(repository.commonDir, 'config'), ...own];
+}
+
+/** Not a device: programs need /dev/null. */
+function canHide(place: string): boolean {
+  const found = statSync(place, { throwIfNoEntry: false });
+  return found?.isFile() === true || found?.isDirectory() === true;
+}
+
+function realIfThere(place: string): string {
+  return existsSync(place) ? realpathSync(place) : place;
+}
+
+export function allowedPlaces(
   { userHome, repository }: SandboxSettings,
   setting: 'sandbox_read' | 'sandbox_write',
   places: readonly string[],

@@ -14,6 +14,9 @@ import { type BoardTables, tableOf } from './schema.ts';
 type Dated = Pick<BoardTables['ledger'], 'id' | 'created_at'>;
 type Stored = Pick<BoardTables['ledger'], 'data'>;
 
+/** Engines limit the number of values of a statement. */
+const IDS_AT_ONCE = 1_000;
+
 export class Reader implements BoardReader {
   readonly #ask: RunQuery;
   protected readonly locksRows: boolean;
@@ -47,6 +50,21 @@ export class Reader implements BoardReader {
     );
     const ordered = of === undefined ? rows : await this.#inOrderOfEvents(of.task, rows);
     return ordered.map((row) => fromRow(kind, row));
+  }
+
+  async some<K extends Exclude<RecordKind, 'task'>>(
+    kind: K,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Records[K]>> {
+    const found = new Map<string, Records[K]>();
+    for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+      const some = ids.slice(from, from + IDS_AT_ONCE);
+      const rows = await this.ask<Pick<Dated, 'id'> & Stored>(
+        query`select id, data from ${table(kind)} where id in (${some})`,
+      );
+      for (const row of rows) found.set(row.id, fromRow(kind, row));
+    }
+    return found;
   }
 
   /** Records of the same millisecond are ordered by their first events. */

@@ -7,7 +7,9 @@ import { formatPriority } from '../../tasks/rules/priority.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
+import { type ReasonFacts, reasonLine } from '../../explain/rules/reason.ts';
 import type { Output } from '../output.ts';
+import { cutAtWords, widthOfText } from './screen.ts';
 
 type StatusLook = readonly [mark: string, style: Parameters<Output['style']>[0]];
 
@@ -38,10 +40,68 @@ export function taskLine(task: TaskSummary, output: Output, now: Timestamp, belo
   return reason ? `${line}\n${indented(shown(reason), 6)}` : line;
 }
 
+export interface ListLook {
+  readonly output: Output;
+  readonly now: Timestamp;
+  /** Infinity where lines are not cut. */
+  readonly columns: number;
+}
+
+/** Lines are cut on a terminal only: programs read whole lines. */
+export function columnsFor(output: Output): number {
+  return output.isTerminal ? output.columns() : Infinity;
+}
+
+/** As `taskLine`, but each of the two lines fits the terminal; `reserved` columns of the first one stay free. */
+export function listLine(
+  task: TaskSummary,
+  facts: ReasonFacts,
+  { output, now, columns }: ListLook,
+  reserved = 0,
+): string {
+  const { state } = task;
+  const [mark, style] = looks[state.status];
+  const head = `[${mark}] ${task.id} ${state.status.toUpperCase()}`;
+  const since = ` (${age(state.since, now)}) `;
+  let title = shown(task.title);
+  let extra = extraOf(task, now, facts);
+  if (columns !== Infinity)
+    [title, extra] = fitted(title, extra, columns - head.length - since.length - reserved);
+  const tail = extra === '' ? '' : output.style('dim', `  ${extra}`);
+  const line = output.style(style, head) + since + title + tail;
+  const reason = reasonLine(task, facts, now);
+  return reason ? `${line}\n      ${cutAtWords(shown(reason), columns - REASON_AT)}` : line;
+}
+
+const REASON_AT = 6;
+/** What follows a title may take its room only down to this. */
+const LEAST_TITLE = 24;
+const LEAST_EXTRA = 6;
+
+function fitted(title: string, extra: string, room: number): readonly [title: string, extra: string] {
+  const [titleColumns, extraColumns] = [widthOfText(title), extra === '' ? 0 : widthOfText(extra) + 2];
+  if (titleColumns + extraColumns <= room) return [title, extra];
+  const least = Math.min(titleColumns, LEAST_TITLE);
+  const cut = cutAtWords(title, Math.min(room, Math.max(least, room - extraColumns)));
+  const left = room - widthOfText(cut) - 2;
+  return [cut, left < LEAST_EXTRA ? '' : cutAtWords(extra, left)];
+}
+
 /** As one text: a list of a thousand tasks takes twice as long with an array for each. */
-function extraOf({ state, priority, dependsOn, retries }: TaskSummary, now: Timestamp): string {
-  let extra = priority === defaultPolicy.task.priority ? '' : SEPARATOR + formatPriority(priority);
+function extraOf(
+  { state, priority, dependsOn, retries }: TaskSummary,
+  now: Timestamp,
+  { session }: ReasonFacts = {},
+): string {
+  const urgency = priority === defaultPolicy.task.priority ? '' : formatPriority(priority);
+  // Most tasks of a long list.
+  if (state.status === 'ready' && state.delay === null && retries === 0) return urgency;
+  let extra = urgency === '' ? '' : SEPARATOR + urgency;
   if (state.status === 'in_progress') extra += SEPARATOR + shown(state.claim.agent);
+  else if (session !== undefined) extra += SEPARATOR + shown(session.agent);
+  if (state.status === 'in_progress' && session?.state.life === 'live')
+    extra += SEPARATOR + phaseText(session.state.phase);
+  if (state.status === 'done' && state.commit !== null) extra += SEPARATOR + state.commit.slice(0, 10);
   if (state.status === 'pending') extra += `${SEPARATOR}waits for ${dependsOn.join(', ')}`;
   const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
   if (isAboutToRun && retries > 0) extra += `${SEPARATOR}crashed ${times(retries)}`;
@@ -52,6 +112,11 @@ function extraOf({ state, priority, dependsOn, retries }: TaskSummary, now: Time
 }
 
 const SEPARATOR = ' · ';
+
+/** `planning complete`. */
+export function phaseText(phase: string): string {
+  return phase.replaceAll('_', ' ');
+}
 
 export function indented(text: string, by: number): string {
   return text.replaceAll(/^/gm, ' '.repeat(by));

@@ -108,3 +108,21 @@ const WIDE =
 function widthOf(character: string): number {
   return WIDE.test(character) ? 2 : 1;
 }
+
+/** Cuts between words, or inside a word that is longer than a third of the line. For text without colours. */
+export function cutAtWords(text: string, columns: number): string {
+  if (widthOfText(text) <= columns) return text;
+  const room = Math.max(1, columns - 1);
+  let width = 0;
+  let end = 0;
+  for (const [part] of text.matchAll(/\P{M}\p{M}*/gu)) {
+    width += widthOfText(part);
+    if (width > room) break;
+    end += part.length;
+  }
+  const cut = text.slice(0, end);
+  const isBetween = text[end] === ' ' || cut.endsWith(' ');
+  const space = cut.lastIndexOf(' ');
+  const whole = isBetween || space < end * (2 / 3) ? cut : cut.slice(0, space);
+  return `${whole.replace(/[ ,;:.…]+$/, '')}…`;
+}

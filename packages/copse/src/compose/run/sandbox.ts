@@ -14,7 +14,7 @@ import type { Repository } from '../../git/directory/locate.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
 import type { IsOutside } from '../../git/directory/work-tree.ts';
-import { compileCacheFolder, compileCachePlace } from '../../kernel/system/compile-cache.ts';
+import { type CacheName, cachePlace, privateCache } from '../../kernel/system/private-cache.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
@@ -117,11 +117,11 @@ export function checkSandbox(
   };
 }
 
-/** Makes the cache where it is missing: a sandbox can keep only a folder that is there. */
+/** Makes the caches where they are missing: a sandbox can keep or hide only a folder that is there. */
 function placesOfPerson(env: SandboxSurroundings['env']) {
   const userHome = env['HOME'] ?? homedir();
-  const compiled = compileCacheFolder(env) ?? compileCachePlace(env);
-  return { userHome, compiled };
+  const cache = (name: CacheName) => privateCache(env, name) ?? cachePlace(env, name);
+  return { userHome, variables: env, compiled: cache('copse-compiled'), teardowns: cache('copse-teardown') };
 }
 
 /** The sandbox was available when the task was claimed; every start now fails with the reason. */

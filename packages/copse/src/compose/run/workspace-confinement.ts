@@ -1,7 +1,6 @@
 /** The sandbox in which set-up and teardown commands run on files that an agent with a sandbox wrote. */
 
 import { rmSync } from 'node:fs';
-import path from 'node:path';
 
 import { attemptFiles } from '../../agents/files/attempt-files.ts';
 import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
@@ -64,10 +63,11 @@ async function confinedAgent(
 }
 
 async function open(
-  { step, agent: name, task }: ConfinedStep,
+  { step, agent: name, task, opens }: ConfinedStep,
   around: ConfinementSurroundings,
 ): Promise<Confined> {
-  const agent = await confinedAgent(name, around);
+  const known = await confinedAgent(name, around);
+  const agent = opens === undefined ? known : { ...known, sandbox_write: [...known.sandbox_write, opens] };
   const { repository, worktreeFolder, env } = around;
   const attempt = brand<AttemptId>(`${step}-${task}`);
   const mayTake = outsideOf(repository);
@@ -80,8 +80,6 @@ async function open(
   const program = { runtime, command: line, model };
   return {
     attempt,
-    // Its temporary folder, which `close` deletes.
-    scratch: path.join(attemptFiles(repository.home, attempt).sandbox, 'tmp'),
     environment: agentVariables(env, { program, pass, board: env['COPSE_BOARD'] }),
     sandbox: {
       ...sandbox,

@@ -1,9 +1,10 @@
 /** What copse.yml means beyond the form of its values, as functions with names: the schema and its shape share them. */
 
+import { DAY, GIGABYTE, HOUR, KILOBYTE, MEGABYTE, MINUTE, SECOND } from '../../kernel/limits.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 
-export const MS_PER_UNIT = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
-export const BYTES_PER_UNIT = { GB: 1024 ** 3, MB: 1024 ** 2, KB: 1024 } as const;
+export const MS_PER_UNIT = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1 } as const;
+export const BYTES_PER_UNIT = { GB: GIGABYTE, MB: MEGABYTE, KB: KILOBYTE } as const;
 
 /** From the form in the file to the one in a `Config`. */
 const changes = {

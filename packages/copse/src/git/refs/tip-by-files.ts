@@ -2,6 +2,7 @@
 
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { readLoose } from '../objects.ts';
@@ -27,6 +28,6 @@ function looseTip(commonDir: string, ref: string): string | undefined {
   return readIfPlain(path.join(commonDir, ref), { mostBytes: MOST_REF_BYTES })?.trimEnd();
 }
 
-const MOST_REF_BYTES = 100;
+const MOST_REF_BYTES = defaultPolicy.looseRefBytes;
 
 const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;

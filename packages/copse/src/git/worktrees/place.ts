@@ -160,11 +160,11 @@ function oneLine(file: string): string | undefined {
  * A folder for private indexes and other temporary files, deleted after the work. Commands of a project run in some: what they
  * leave and Copse cannot delete stays for the sweep, which reports it.
  */
-export async function withScratch<T>(
-  { home }: TrustedDir,
-  work: (scratch: string) => Promise<T>,
-): Promise<T> {
-  const parent = path.join(home, '.copse', 'tmp');
+export function withScratch<T>({ home }: TrustedDir, work: (scratch: string) => Promise<T>): Promise<T> {
+  return withScratchIn(path.join(home, '.copse', 'tmp'), work);
+}
+
+export async function withScratchIn<T>(parent: string, work: (scratch: string) => Promise<T>): Promise<T> {
   mkdirSync(parent, { recursive: true, mode: 0o700 });
   const scratch = mkdtempSync(path.join(parent, `rescue-${process.pid}-`));
   // Processes of other containers see from its time that it is in use.

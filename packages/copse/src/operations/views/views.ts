@@ -80,10 +80,17 @@ export function planView(plan: Plan, tasks: readonly TaskSummary[]) {
     title: plan.title,
     body: plan.body,
     progress: progressOf(tasks),
+    landed: tasks.flatMap(landedView),
     tasks: tasks.map((task) => taskView(task)),
     createdAt: time(plan.createdAt),
     updatedAt: time(plan.updatedAt),
   };
+}
+
+function landedView({ id, state }: TaskSummary) {
+  return state.status === 'done' && state.commit !== null
+    ? [{ task: id, commit: state.commit, at: time(state.since) }]
+    : [];
 }
 
 export function ledgerView(entry: LedgerEntry) {

@@ -19,20 +19,34 @@ export function workView(task: TaskId, prepared: ShownWork) {
   return { task, worktree: workspace.strategy === 'none' ? null : path, branch, base, reused, ports, notes };
 }
 
+/** `isWhole`: everything was counted before the time was up. */
+interface ShownSize {
+  readonly bytes: number;
+  readonly isWhole: boolean;
+}
+
 interface Listed {
   readonly workspace: { readonly task: TaskId; readonly preparedAt: Timestamp };
   readonly path: string;
   readonly status: string;
   readonly why: string | null;
   readonly taskStatus: TaskStatus | null;
+  readonly title: string | null;
+  readonly isReadyToMerge: boolean;
   readonly branch: BranchName | null;
   readonly ahead: number | null;
   readonly uncommitted: number | null;
   readonly operation: string | null;
 }
 
-export function worktreeView({ workspace, path, ...facts }: Listed) {
-  return { task: workspace.task, worktree: path, ...facts, since: time(workspace.preparedAt) };
+export function worktreeView({ workspace, path, ...facts }: Listed, size?: ShownSize) {
+  return {
+    task: workspace.task,
+    worktree: path,
+    ...facts,
+    ...(size && { size }),
+    since: time(workspace.preparedAt),
+  };
 }
 
 interface ShownRemoval {

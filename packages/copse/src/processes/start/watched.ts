@@ -14,6 +14,7 @@ import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
 import { inGroup } from '../cgroup.ts';
 import { identifyNow, isGone } from '../identity.ts';
 import { type Reaper, reaperEnvironment, reaperHere } from './reaper.ts';
+import { hearReaper } from './reaper-told.ts';
 
 /** The longest time that a timer can be set for. */
 export const LONGEST_MS = 2 ** 31 - 1;
@@ -113,24 +114,21 @@ function listen(child: ChildProcess, file: string): Watched {
   const over = Promise.withResolvers<ProgramEnd>();
   told.promise.catch(() => {});
   let pid: number | undefined;
-  const hear = (line: string): void => {
-    const [word = '', number = ''] = line.split(' ');
-    if (word === 'started') told.resolve((pid = Number(number)));
-    if (word === 'error') told.reject(errorOf(Number(number), file));
-    if (word !== 'ended') return;
-    pid = undefined;
-    over.resolve(readStatus(Number(number)));
-    // The reaper may wait for other processes; this process need not.
-    child.unref();
-  };
-  const lines = child.stdio[3] as Readable | null;
-  let text = '';
-  lines?.setEncoding('latin1');
-  lines?.on('data', (chunk: string) => {
-    const parts = (text + chunk).split('\n');
-    text = parts.pop() ?? '';
-    parts.forEach(hear);
+  const hear = hearReaper(constants, {
+    started: (number) => told.resolve((pid = number)),
+    failed: (code, errno) => told.reject(errorOf(code, errno, file)),
+    ended: (code, signal) => {
+      pid = undefined;
+      over.resolve(
+        code === null ? { kind: 'signalled', signal: signal ?? 'SIGKILL' } : { kind: 'exited', code },
+      );
+      // The reaper may wait for other processes; this process need not.
+      child.unref();
+    },
   });
+  const lines = child.stdio[3] as Readable | null;
+  lines?.setEncoding('latin1');
+  lines?.on('data', hear);
   lines?.on('error', () => {});
   child.once('error', (error) => {
     told.reject(error);
@@ -160,15 +158,6 @@ function send(pid: number | undefined, signal: NodeJS.Signals): void {
 
 const REAPER_KILLED = 'the process that watches over its processes was killed, so some may still run';
 
-function errorOf(errno: number, file: string): NodeJS.ErrnoException {
-  const [code = 'EUNKNOWN'] = Object.entries(constants.errno).find(([, number]) => number === errno) ?? [];
+function errorOf(code: string, errno: number, file: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`spawn ${file} ${code}`), { code, errno: -errno, path: file });
-}
-
-/** As wait(2) has it. */
-function readStatus(status: number): ProgramEnd {
-  const number = status & 0x7f;
-  if (number === 0) return { kind: 'exited', code: status >> 8 };
-  const [signal = 'SIGKILL'] = Object.entries(constants.signals).find(([, one]) => one === number) ?? [];
-  return { kind: 'signalled', signal };
 }

@@ -211,7 +211,11 @@ async function withoutWorktree(context: RunContext, landed: LandedTask): Promise
   const note = (text: string): LandedTask => ({ ...landed, notes: [...landed.notes, text] });
   try {
     const removed = await removeWorkspace(context, task, { by: 'landing' });
-    if (removed.kind === 'removed') return { ...landed, notes: [...landed.notes, ...removed.notes] };
+    if (removed.kind === 'removed') {
+      const { path: worktree, branch, becameOfBranch, notes } = removed;
+      const gone = { worktree, branch, branchDeleted: becameOfBranch === 'deleted' };
+      return { ...landed, notes: [...landed.notes, ...notes], removed: gone };
+    }
     return removed.kind === 'refused' && (await workspaceOf(context, task)) ? note(removed.reason) : landed;
   } catch (error) {
     return note(

@@ -23,6 +23,12 @@ export interface LandedTask {
   readonly isVerified: boolean;
   readonly promoted: readonly TaskId[];
   readonly notes: readonly string[];
+  /** Once its worktree was removed. */
+  readonly removed?: {
+    readonly worktree: string | null;
+    readonly branch: BranchName | null;
+    readonly branchDeleted: boolean;
+  };
 }
 
 export type JournalFinished =

@@ -1,6 +1,6 @@
 /** Adds, edits and deletes tasks. */
 
-import { refused } from '../../kernel/decision.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
 import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type AddedBy, type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
@@ -88,6 +88,21 @@ export async function deleteTasks(
     for (const id of ids) tasks.push(await deleteOne(change, id, input));
     return tasks;
   });
+}
+
+/** Undefined when `deleteTasks` would delete them all. Changes nothing. */
+export async function refuseDelete(
+  context: Context,
+  ids: readonly TaskId[],
+  input: DeleteInput,
+): Promise<Refused | undefined> {
+  const nothing = refused('invalid', 'Nothing is deleted.', 'copse list');
+  const outcome = await change(context, async (change) => {
+    await change.board.lockDependencies();
+    for (const id of ids) await deleteOne(change, id, input);
+    return change.refuse(nothing);
+  });
+  return outcome.kind === 'refused' && outcome.refusal !== nothing.refusal ? outcome : undefined;
 }
 
 async function deleteOne(change: Change, id: TaskId, { unlink }: DeleteInput): Promise<Task> {

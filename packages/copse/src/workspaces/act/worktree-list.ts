@@ -3,7 +3,7 @@
 import type { BranchName } from '../../kernel/ids.ts';
 import { parseQueueWorktree } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
-import type { TaskStatus } from '../../tasks/rules/task.ts';
+import { type TaskStatus, isAllowed, isFinished } from '../../tasks/rules/task.ts';
 import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../rules/workspace.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
@@ -14,11 +14,17 @@ export type ListContext = Pick<WorkspaceContext, 'board' | 'clock' | 'git' | 'no
 export interface ListedWorktree {
   readonly workspace: Workspace;
   readonly path: string;
-  /** `missing`: the folder was deleted. `broken`: it is no longer a worktree of this repository; `why` says why. */
-  readonly status: WorkspaceStatus | 'missing' | 'broken';
+  /**
+   * `left_over`: its task is over, and it has work that did not land, or none at all. `missing`: the folder was deleted.
+   * `broken`: it is no longer a worktree of this repository; `why` says why.
+   */
+  readonly status: WorkspaceStatus | 'left_over' | 'missing' | 'broken';
   readonly why: string | null;
   /** Null when the board has no such task. */
   readonly taskStatus: TaskStatus | null;
+  readonly title: string | null;
+  /** `copse merge` would take it: finished, committed, and with something to land. */
+  readonly isReadyToMerge: boolean;
   /** The branch that is checked out; null when HEAD is detached. */
   readonly branch: BranchName | null;
   /** Commits that the base does not have; null when that cannot be told. */
@@ -85,31 +91,54 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
   const { git, board } = context;
   const { path, branch } = workspace.worktree;
   const facts = await git.look(path);
-  const of = {
-    workspace,
-    path,
-    taskStatus: (await board.get('task', workspace.task))?.state.status ?? null,
-  };
+  const task = await board.get('task', workspace.task);
+  const taskStatus = task?.state.status ?? null;
+  const of = { workspace, path, taskStatus, title: task?.title ?? null };
   if (facts.state !== 'healthy') {
     const isGone = facts.state === 'absent';
     const why = isGone ? 'its folder is gone' : facts.why;
     const status = isGone ? 'missing' : 'broken';
-    return { ...of, status, why, branch, ahead: null, uncommitted: null, operation: null };
+    return {
+      ...of,
+      status,
+      why,
+      branch,
+      ahead: null,
+      uncommitted: null,
+      operation: null,
+      isReadyToMerge: false,
+    };
   }
   const [counts, uncommitted] = await Promise.all([
     countCommits(context, workspace, facts),
     countUncommitted(context, path),
   ]);
   const lease = await board.lease(workspace.task);
-  const status = workspaceStatus(workspace.disposition, {
-    leaseIsLive: lease !== undefined && lease.expiresAt > context.clock.now(),
+  const leaseIsLive = lease !== undefined && lease.expiresAt > context.clock.now();
+  const derived = workspaceStatus(workspace.disposition, {
+    leaseIsLive,
     // Unknown counts as possible work.
     hasUncommittedChanges: uncommitted !== 0,
     hasCommitsOfItsOwn: counts.own > 0,
     isMerged: counts.own > 0 && counts.ahead === 0,
   });
+  const isOver = taskStatus === null || isFinished(taskStatus);
+  const status = derived === 'active' && isOver && !leaseIsLive ? 'left_over' : derived;
   const { ahead } = counts;
-  return { ...of, status, why: null, branch: facts.branch, ahead, uncommitted, operation: facts.operation };
+  const { operation } = facts;
+  const isCommitted = uncommitted === 0 && operation === null && facts.branch === branch;
+  const isReadyToMerge =
+    isCommitted && (ahead ?? 0) > 0 && taskStatus !== null && isAllowed('merge', taskStatus);
+  return {
+    ...of,
+    status,
+    why: null,
+    branch: facts.branch,
+    ahead,
+    uncommitted,
+    operation,
+    isReadyToMerge,
+  };
 }
 
 async function countCommits(

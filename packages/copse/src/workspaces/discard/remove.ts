@@ -279,6 +279,10 @@ async function tearDown(
     sparse: context.settings.sparse ?? [],
   });
   if (outcome.kind === 'done') return outcome.ran > 0;
+  if (outcome.because === 'not_started') {
+    notes.push(`Its teardown did not run: ${outcome.tail.at(-1) ?? ''} Its log is ${outcome.log}.`);
+    return false;
+  }
   const where = `a checkout of ${worktree.baseBranch} (${worktree.baseCommit.slice(0, 10)})`;
   notes.push(
     `Its teardown failed at: ${outcome.command}. It ran in ${where}. The output is in ${outcome.log}.`,

@@ -19,8 +19,10 @@ import { branchRef } from './rescue-first.ts';
 export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
   await finishRemovals(context);
   await returnPorts(context);
-  const problems = await leftovers.deleteScratch(context.clock.now());
-  await boundLogs(context, leftovers);
+  const problems = [
+    ...(await leftovers.deleteScratch(context.clock.now())),
+    ...(await boundLogs(context, leftovers)),
+  ];
   await dropLocks(context, leftovers);
   await dropLandedRefs(context, leftovers);
   // Last, because it writes: on a full disk, the steps above free some of it.
@@ -83,7 +85,8 @@ async function closeStores({ board, git }: WorkspaceContext): Promise<void> {
   }
 }
 
-async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+/** One that cannot be deleted keeps no other from it. */
+async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
   const { clock, policy } = context;
   const { logsKept, logAgeMs } = policy.maintenance;
   const now = clock.now();
@@ -93,7 +96,10 @@ async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): P
     context,
     old.map(({ task }) => task),
   );
-  for (const { folder, task } of old) if (isOver(task)) await leftovers.deleteLogs(folder);
+  const problems: string[] = [];
+  for (const { folder, task } of old)
+    if (isOver(task)) problems.push(...(await leftovers.deleteLogs(folder)));
+  return problems;
 }
 
 async function dropLocks(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {

@@ -24,7 +24,7 @@ import { LONGEST_MS, type Watched, startWatched } from '../../processes/start/wa
 export interface CommandsRequest extends CommandLines {
   /** `env` is all of it: nothing of this process's environment is added. */
   readonly isWhole?: boolean;
-  /** Where they start, if not in `folder`, which a sandbox opens. */
+  /** Where they start in a sandbox, if not in `folder`, which it opens. */
   readonly startIn?: string;
   /** The sandbox they run in, if any. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
@@ -142,11 +142,12 @@ function programOf(command: string, request: CommandsRequest, id: string) {
   const { folder, startIn, env, confined, isWhole = false } = request;
   const environment = { ...(isWhole ? {} : inherited()), ...env, [MARK]: id };
   const argv: readonly [string, ...string[]] =
-    startIn === undefined ? ['sh', '-c', command] : ['sh', '-c', START_IN, 'sh', startIn, command];
+    startIn === undefined ? ['sh', '-c', command] : ['/bin/sh', '-c', START_IN, 'sh', startIn, command];
   const free = { argv, folder, environment };
   return confined === undefined ? free : confined.sandbox.wrap({ ...free, attempt: confined.attempt });
 }
 
+/** It begins in the worktree, in which an agent may have put a program that is called `sh`. */
 const START_IN = 'cd -- "$1" && exec sh -c "$2"';
 
 /** Without Copse's own, the board's address among them, and without those by which git works on another repository. */

@@ -10,7 +10,7 @@ import { largeFiles } from './lfs.ts';
 import { initialiseSubmodules } from './submodules.ts';
 import { entries, nul, utf8 } from '../../git/output.ts';
 import { git, tryGit, type TrustedDir } from '../../git/process.ts';
-import { withScratch } from '../../git/worktrees/place.ts';
+import { withScratch, withScratchIn } from '../../git/worktrees/place.ts';
 import { isInSparse } from '../../git/worktrees/worktrees.ts';
 
 export function furnishingGit(dir: TrustedDir): FurnishingGit {
@@ -19,7 +19,8 @@ export function furnishingGit(dir: TrustedDir): FurnishingGit {
     wouldIgnore: (checkout, paths) => wouldIgnore(dir, checkout, paths),
     tracked: (checkout, paths) => tracked(dir, checkout, paths),
     exclude: (patterns) => patterns.forEach((pattern) => excludeFromGit(dir.commonDir, pattern)),
-    withScratch: (work) => withScratch(dir, work),
+    withScratch: (work, parent) =>
+      parent === undefined ? withScratch(dir, work) : withScratchIn(parent, work),
     writeOut: (commit, target, sparse) => writeOut(dir, commit, target, sparse),
     submodules: (target, commit) => initialiseSubmodules(dir, target, commit),
     largeFiles: (target, options) => largeFiles(dir, target, options),

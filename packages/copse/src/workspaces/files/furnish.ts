@@ -10,7 +10,7 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { lstat, mkdir, readlink, realpath, rm, symlink } from 'node:fs/promises';
+import { lstat, mkdir, readlink, realpath, symlink } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -47,8 +47,6 @@ export interface Confined {
   readonly sandbox: Sandbox;
   readonly attempt: AttemptId;
   readonly environment: Readonly<Record<string, string>>;
-  /** A folder that its programs can read and write, of this sandbox alone. */
-  readonly scratch: string;
 }
 
 export interface ConfinedStep {
@@ -56,6 +54,8 @@ export interface ConfinedStep {
   /** Null if not known. */
   readonly agent: AgentName | null;
   readonly task: TaskId;
+  /** A further folder that its programs read and write. */
+  readonly opens?: string;
 }
 
 export interface CommandConfinement {
@@ -69,15 +69,21 @@ const UNCONFINED: CommandConfinement = {
   open: () => Promise.reject(new NotConfined('There is no sandbox.')),
 };
 
-/** `group` is the control group of the attempt for which set-up runs. */
+export interface FurnishingPlaces {
+  readonly confinement?: CommandConfinement;
+  /** The control group of the attempt for which set-up runs. */
+  readonly group?: string | undefined;
+  /** Outside of the repository, for checkouts of the base; undefined where no folder is this user's alone. */
+  readonly teardowns: () => string | undefined;
+}
+
 export function workspaceFurnishing(
   git: FurnishingGit,
-  confinement: CommandConfinement = UNCONFINED,
-  group?: string,
+  { confinement = UNCONFINED, group, teardowns }: FurnishingPlaces,
 ): Furnishing {
   return {
     furnish: (request) => furnish(git, request, confinement, group),
-    dismantle: (request) => dismantle(git, request, confinement),
+    dismantle: (request) => dismantle(git, request, confinement, teardowns),
     startOver,
   };
 }
@@ -274,31 +280,44 @@ async function runSetup(
 
 /**
  * In a checkout of the base that is made for this and deleted afterwards: scripts, package.json and Makefile of the worktree are
- * the agent's. Its name is the worktree's, which `docker compose` uses. In the agent's sandbox, since data there is the agent's too.
+ * the agent's. It is outside of the repository, because tools look for such files in all folders above; its name is the
+ * worktree's, which `docker compose` uses. In the agent's sandbox, since data in the worktree is the agent's too.
  */
 async function dismantle(
   git: FurnishingGit,
   request: DismantleRequest,
   confinement: CommandConfinement,
+  teardowns: FurnishingPlaces['teardowns'],
 ): Promise<CommandsOutcome> {
   const { commands } = commandsOf(request, 'teardown');
   if (commands.length === 0) return { kind: 'done', ran: 0 };
   const of = { step: 'teardown', agent: request.agent ?? null, task: request.task } as const;
   const isConfined = await confinement.isNeeded(of, readRecord(request.record).isConfined);
-  const confined = isConfined ? await confinement.open(of) : undefined;
+  const withIndex = (work: (above: string, gitDir: string) => Promise<CommandsOutcome>) =>
+    git.withScratch((above) => git.withScratch((gitDir) => work(above, gitDir)), requirePlace(teardowns()));
   try {
-    return await git.withScratch(async (scratch) => {
-      const above = confined?.scratch ?? path.join(scratch, 'base');
-      const base = { folder: path.join(above, path.basename(request.target.folder)), gitDir: scratch };
+    return await withIndex(async (above, gitDir) => {
+      const base = { folder: path.join(above, path.basename(request.target.folder)), gitDir };
       await writeBase(git, request, base);
-      return run(request, 'teardown', commands, { confined, startIn: base.folder });
+      const confined = isConfined ? await confinement.open({ ...of, opens: above }) : undefined;
+      try {
+        return await run(request, 'teardown', commands, { confined, startIn: base.folder });
+      } finally {
+        confined?.sandbox.close();
+      }
     });
   } catch (error) {
     if (!(error instanceof Unavailable || isOfSystem(error))) throw error;
-    return await notStarted({ name: 'teardown', commands, logFolder: logsOf(request) }, error.message);
-  } finally {
-    confined?.sandbox.close();
+    return notStarted({ name: 'teardown', commands, logFolder: logsOf(request) }, error.message);
   }
+}
+
+function requirePlace(folder: string | undefined): string {
+  if (folder !== undefined) return folder;
+  throw new Unavailable(
+    'There is no cache folder that only this user can write, for a checkout of the base.',
+    'Set HOME or XDG_CACHE_HOME to a folder of yours.',
+  );
 }
 
 /** A full disk, for example: the removal that frees it goes on. */
@@ -310,7 +329,6 @@ function isOfSystem(error: unknown): error is Error {
 async function writeBase(git: FurnishingGit, request: DismantleRequest, target: Checkout): Promise<void> {
   const { base, source, sparse } = request;
   if (base === null) throw new Unavailable('The base branch of the worktree is not known.', NAME_A_TARGET);
-  await rm(target.folder, { recursive: true, force: true });
   await git.writeOut(base, target, sparse);
   if (source !== null) await bring(git, { ...request, target }, source);
 }
@@ -351,16 +369,17 @@ function run(
   return runOrFail({
     name,
     commands,
-    folder: target.folder,
-    // Around it is the main checkout, whose repository git would find.
+    // A sandbox opens the worktree.
+    folder: startIn !== undefined && confined === undefined ? startIn : target.folder,
+    // A folder above it may be a repository too, a home for example.
     env: {
       ...confined?.environment,
       ...others,
       ...env,
       ...(startIn && { GIT_CEILING_DIRECTORIES: path.dirname(startIn) }),
     },
-    ...(startIn && { startIn, leavesNothing: true }),
-    ...(confined && { confined, isWhole: true }),
+    ...(startIn && { leavesNothing: true }),
+    ...(confined && { confined, isWhole: true, ...(startIn && { startIn }) }),
     timeoutMs: settings.commandTimeoutMs,
     logFolder: logsOf(request),
     group,

@@ -107,8 +107,8 @@ export interface FurnishingGit {
   tracked(checkout: Checkout, paths: readonly string[]): Promise<readonly string[]>;
   /** Adds patterns to the repository's `info/exclude`. */
   exclude(patterns: readonly string[]): void;
-  /** A folder of Copse's own, deleted after the work. */
-  withScratch<T>(work: (scratch: string) => Promise<T>): Promise<T>;
+  /** A folder of Copse's own, deleted after the work; in `parent` if given. */
+  withScratch<T>(work: (scratch: string) => Promise<T>, parent?: string): Promise<T>;
   /** Writes the files of a commit into a folder that is not there yet, and an index of them into `gitDir`. */
   writeOut(commit: CommitId, target: Checkout, sparse: readonly string[]): Promise<void>;
   submodules(target: Checkout, commit: CommitId): Promise<readonly SubmoduleOutcome[]>;

@@ -15,7 +15,8 @@ export interface TaskLeftovers {
   deleteScratch(now: Timestamp): Promise<readonly string[]>;
   /** Folders with the logs or patches of a task, the latest change first. */
   logs(): readonly { readonly folder: string; readonly task: TaskId; readonly at: Timestamp }[];
-  deleteLogs(folder: string): Promise<void>;
+  /** Returns why it could not be deleted, if so. */
+  deleteLogs(folder: string): Promise<readonly string[]>;
   /** Tasks that have a lock file. */
   locks(): readonly TaskId[];
   /** Deletes the lock file, unless a process holds it, and the record of a set-up whose worktree is gone. */

@@ -19,20 +19,23 @@ import type { TaskLeftovers } from '../ports/leftovers.ts';
 const SCRATCH_MS = defaultPolicy.leftovers.scratchMs;
 const NAMELESS_MS = defaultPolicy.leftovers.namelessMs;
 
-export function openLeftovers(dir: TrustedDir): TaskLeftovers {
+/** `teardowns` is the folder of checkouts in which teardown commands run, of all repositories. */
+export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftovers {
   const inHome = (...names: readonly string[]) => path.join(dir.home, '.copse', ...names);
   return {
     async deleteScratch(now) {
       const problems: string[] = [];
-      for (const { name } of foldersIn(inHome('tmp'))) {
+      const places = [inHome('tmp'), ...(teardowns === undefined ? [] : [teardowns])];
+      const all = places.flatMap((place) => foldersIn(place).map(({ name }) => ({ place, name })));
+      for (const { place, name } of all) {
         const [, pid] = /^rescue-(?:(\d+)-)?\w+$/.exec(name) ?? [];
         if (!name.startsWith('rescue-')) continue;
-        const folder = inHome('tmp', name);
+        const folder = path.join(place, name);
         const ageMs = now - changedAt(folder);
         const isLeft =
           pid === undefined ? ageMs > NAMELESS_MS : ageMs > SCRATCH_MS && (await isGone(Number(pid)));
         if (!isLeft) continue;
-        await removeTree(folder).catch((error: unknown) => problems.push(undeletable(folder, error)));
+        problems.push(...(await deleted(folder)));
       }
       return problems;
     },
@@ -47,7 +50,7 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
         .map(({ folder, task }) => ({ folder, task, at: timestamp(changedAt(folder)) }))
         .toSorted((one, other) => other.at - one.at);
     },
-    deleteLogs: removeTree,
+    deleteLogs: deleted,
     locks: () =>
       namesIn(inHome('locks')).flatMap((name) => (name.startsWith('task-') ? parsed(name.slice(5)) : [])),
     async deleteLock(task) {
@@ -62,6 +65,16 @@ export function openLeftovers(dir: TrustedDir): TaskLeftovers {
     kept: (branch) => listKeepRefs(dir, branch),
     dropKept: (refs) => dropKeepRefs(dir, refs),
   };
+}
+
+/** Why it could not be deleted, if so. */
+async function deleted(folder: string): Promise<readonly string[]> {
+  try {
+    await removeTree(folder);
+    return [];
+  } catch (error) {
+    return [undeletable(folder, error)];
+  }
 }
 
 function undeletable(folder: string, error: unknown): string {

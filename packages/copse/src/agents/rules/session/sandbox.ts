@@ -110,18 +110,23 @@ export function hiddenPlaces(
     readonly boardHome: string;
     /** What this attempt has of its own in there. */
     readonly own: readonly string[];
-    /** The folder of all worktrees, and worktrees that are elsewhere. */
+    /** The person's own, which the agent's may differ from. */
+    readonly userHome: string;
+    /** The person's environment. */
+    readonly variables: Readonly<Record<string, string | undefined>>;
+    /** The folder of all worktrees, worktrees that are elsewhere, and the folder of checkouts for teardowns. */
     readonly worktrees: readonly string[];
   },
 ): { readonly hide: readonly string[]; readonly show: readonly string[] } {
-  const { home } = facts;
   const kept = new Set<string>(keptBy(facts));
   const others = Object.entries(VENDOR_FOLDERS).flatMap(([vendor, folders]) =>
-    kept.has(vendor) ? [] : folders.map((name) => `${home}/${name}`),
+    kept.has(vendor) ? [] : folders,
   );
+  const homes = [...new Set([facts.home, of.userHome])];
+  const usual = homes.flatMap((home) => [...CREDENTIALS, ...others].map((name) => `${home}/${name}`));
   const copse = `${of.boardHome}/.copse`;
   return {
-    hide: [copse, ...of.worktrees, ...CREDENTIALS.map((name) => `${home}/${name}`), ...others],
+    hide: [copse, ...of.worktrees, ...usual, ...namedPlaces(of.variables, kept)],
     show: [...of.own, `${copse}/bin`, `${copse}/shared`],
   };
 }
@@ -143,6 +148,43 @@ const CREDENTIALS = [
   '.kube',
   '.docker',
 ];
+
+/** Where variables say that the same is. */
+function namedPlaces(
+  variables: Readonly<Record<string, string | undefined>>,
+  kept: ReadonlySet<string>,
+): readonly string[] {
+  const named = CREDENTIAL_VARIABLES.flatMap((name) => (variables[name] ?? '').split(':'));
+  const vendors = Object.entries(VENDOR_VARIABLES).flatMap(([name, vendor]) =>
+    kept.has(vendor) ? [] : [variables[name] ?? ''],
+  );
+  const { XDG_CONFIG_HOME: config, XDG_DATA_HOME: data } = variables;
+  const inConfig = CREDENTIALS.filter((name) => name.startsWith('.config/')).map(
+    (name) => `${config ?? ''}${name.slice('.config'.length)}`,
+  );
+  const opencode = kept.has('opencode') ? [] : [`${data ?? ''}/opencode`];
+  return [...named, ...vendors, ...(config ? inConfig : []), ...(data ? opencode : [])].filter((place) =>
+    place.startsWith('/'),
+  );
+}
+
+const CREDENTIAL_VARIABLES = [
+  'GNUPGHOME',
+  'NETRC',
+  'PGPASSFILE',
+  'PGSERVICEFILE',
+  'GH_CONFIG_DIR',
+  'GLAB_CONFIG_DIR',
+  'AWS_SHARED_CREDENTIALS_FILE',
+  'AWS_CONFIG_FILE',
+  'AZURE_CONFIG_DIR',
+  'CLOUDSDK_CONFIG',
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'KUBECONFIG',
+  'DOCKER_CONFIG',
+] as const;
+
+const VENDOR_VARIABLES = { CLAUDE_CONFIG_DIR: 'claude', CODEX_HOME: 'codex' } as const;
 
 const VENDOR_FOLDERS = {
   claude: ['.claude', '.claude.json'],

@@ -6,6 +6,7 @@ import { questionLines, questionView } from '../../../explain/question.ts';
 import { age, times, usageText } from '../../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
+import { time } from '../../../kernel/time.ts';
 import { isNothing } from '../../../kernel/usage.ts';
 import type { LookContext } from '../../../queue/context.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
@@ -35,9 +36,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       cli.output.json({
         running: running.map((one) => ({
           ...one,
+          since: time(one.since),
           question: one.question ? questionView(one.question) : null,
         })),
-        limited: limited.map(({ task, until }) => ({ task: task.id, until: new Date(until).toISOString() })),
+        limited: limited.map(({ task, until }) => ({ task: task.id, until: time(until) })),
         agents,
         unusable,
       });

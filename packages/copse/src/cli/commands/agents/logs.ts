@@ -13,6 +13,7 @@ interface Options {
   readonly runner?: boolean;
   readonly lines?: string;
   readonly all?: boolean;
+  readonly json?: boolean;
 }
 
 const SHOWN_LINES = 200;
@@ -33,12 +34,19 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
       .map((attempt) => path.join(folder, `${attempt.id}${suffix}`))
       .filter((file) => existsSync(file));
     const chosen = options.all ? files : files.slice(-1);
+    if (options.json && options.follow)
+      fail('invalid', 'With --json, logs does not follow.', `copse logs ${id} --follow`);
     if (chosen.length === 0 && !options.follow) {
       const others = existsSync(folder) ? readdirSync(folder) : [];
       const hint = others.length > 0 ? [`read ${folder}`] : [];
       fail('not_found', `There is no output of ${id} yet.`, `copse why ${id}`, ...hint);
     }
     const most = options.lines === undefined ? SHOWN_LINES : requireLines(options.lines);
+    if (options.json) {
+      const start = (file: string) => (options.all ? 0 : startOf(file, most));
+      cli.output.json({ task: id, logs: chosen.map((file) => logView(file, start(file))) });
+      return;
+    }
     for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
     const last = chosen.at(-1);
     const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
@@ -65,6 +73,18 @@ async function print(cli: Cli, file: string, from: number): Promise<number> {
   }
 }
 
+/** More of a file is not kept in memory. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+function logView(file: string, from: number) {
+  const { size } = statSync(file);
+  const start = Math.max(from, size - MOST_BYTES);
+  const lines = readText(file, start, size - start).split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const [attempt = ''] = path.basename(file).split('.');
+  return { attempt, file, isWhole: start === 0, lines };
+}
+
 /** Keeps colours; shows every other control sequence instead of sending it to the terminal. */
 function harmless(text: string): string {
   return text
@@ -76,20 +96,29 @@ function harmless(text: string): string {
 /** The offset at which the last `lines` lines begin. */
 function startOf(file: string, lines: number): number {
   const { size } = statSync(file);
+  if (lines === 0) return size;
   const length = Math.min(size, 1024 * 1024);
-  const text = Buffer.alloc(length);
-  const handle = openSync(file, 'r');
-  try {
-    readSync(handle, text, 0, length, size - length);
-  } finally {
-    closeSync(handle);
-  }
+  const text = readBytes(file, size - length, length);
   let at = text.length - 1;
   for (let count = 0; at > 0; at -= 1) {
     if (text[at - 1] === 0x0a) count += 1;
     if (count === lines) break;
   }
   return size - length + Math.max(0, at);
+}
+
+function readText(file: string, from: number, length: number): string {
+  return readBytes(file, from, length).toString('utf8');
+}
+
+function readBytes(file: string, from: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  const handle = openSync(file, 'r');
+  try {
+    return bytes.subarray(0, readSync(handle, bytes, 0, length, from));
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** Until Ctrl+C, also across further attempts of the task. */

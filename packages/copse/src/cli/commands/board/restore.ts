@@ -10,6 +10,7 @@ import {
 } from '../../../compose/board/file.ts';
 import { timestamp } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { time } from '../../../kernel/time.ts';
 import { canAsk, choose, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -55,7 +56,7 @@ async function chosen(
     const answers = snapshots.map((one) => ({ value: one.name, label: described(one, now) }));
     return choose('Which snapshot?', answers);
   }
-  if (options.json) cli.output.json({ snapshots });
+  if (options.json) cli.output.json({ snapshots: snapshots.map((one) => ({ ...one, at: time(one.at) })) });
   else {
     for (const one of snapshots) cli.output.line(described(one, now));
     cli.output.line('Put one back: copse board restore <name>');

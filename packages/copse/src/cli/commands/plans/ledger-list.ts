@@ -11,9 +11,10 @@ interface Options {
   readonly json?: boolean;
 }
 
-export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withBoard(cli, async ({ board, clock }) => {
-    const task = await requireTaskOption(board, cli, options);
+    const named = words[0] ?? options.task;
+    const task = await requireTaskOption(board, cli, named === undefined ? {} : { task: named });
     const entries = await board.list('ledger', { task });
     if (options.json) {
       cli.output.json({ entries: entries.map(ledgerView) });

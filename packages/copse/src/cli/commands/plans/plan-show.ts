@@ -1,8 +1,9 @@
+import { progressText } from '../../../explain/rules/progress.ts';
 import { shown } from '../../../kernel/text.ts';
 import { planView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { indented, taskLine } from '../../screen/render.ts';
+import { columnsFor, indented, listLine } from '../../screen/render.ts';
 import { requirePlanId, withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -20,9 +21,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       output.json(planView(plan, tasks));
       return;
     }
-    const done = tasks.filter((task) => task.state.status === 'done').length;
-    output.line(`${output.style('bold', plan.id)} ${shown(plan.title)} (${done} of ${tasks.length} done)`);
+    output.line(`${output.style('bold', plan.id)} ${shown(plan.title)} (${progressText(tasks)})`);
     if (plan.body !== '') output.line(`\n${indented(shown(plan.body), 4)}\n`);
-    for (const task of tasks) output.line(taskLine(task, output, clock.now()));
+    const look = { output, now: clock.now(), columns: columnsFor(output) };
+    for (const task of tasks) output.line(listLine(task, {}, look));
+    if (tasks.length === 0) output.line(`No tasks. To add one: copse add "…" --plan ${plan.id}`);
   });
 }

@@ -13,5 +13,5 @@ export async function requireTaskOption(
 ): Promise<TaskId> {
   const text = options.task ?? cli.env['COPSE_TASK_ID'];
   if (text) return requireTaskId(board, text);
-  return fail('invalid', 'No task given.', 'add --task <id>');
+  return fail('invalid', 'No task given.', 'add the id of a task: --task <id>');
 }

@@ -163,9 +163,18 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
   const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
   view.say([
     `${output.style('green', 'Landed')} ${task} as ${commit.slice(0, 10)}${unverified}`,
+    ...removedText(landed).map((line) => `    ${line}`),
     ...notes.map((note) => `    ${shown(note)}`),
     ...promoted.map((one) => `    ${one} is ready now`),
   ]);
+}
+
+/** Nothing when another leader of the queue landed it: it removes the worktree. */
+function removedText({ removed }: Extract<LandingResult, { kind: 'landed' }>): readonly string[] {
+  if (!removed?.worktree) return [];
+  const { worktree, branch, branchDeleted } = removed;
+  const also = branchDeleted && branch !== null ? ` and its branch ${shown(branch)}` : '';
+  return [`Removed its worktree ${shown(worktree)}${also}`];
 }
 
 function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {

@@ -1,3 +1,5 @@
+import { type EventTask, EventTasks } from '../../../explain/event-tasks.ts';
+import { eventClause } from '../../../explain/rules/event-sentences.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { eventsSoFar } from '../../../board/events-so-far.ts';
 import { followEvents } from '../../../board/follow.ts';
@@ -9,6 +11,8 @@ import { eventView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { cutAtWords, widthOfText } from '../../screen/screen.ts';
+import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -16,6 +20,7 @@ interface Options {
   readonly after?: string;
   readonly last?: string;
   readonly follow?: boolean;
+  readonly raw?: boolean;
   readonly json?: boolean;
 }
 
@@ -27,7 +32,14 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const after = brand<EventNumber>(
       Math.max(from ?? 0, last === undefined ? 0 : await numberBefore(board, last, task)),
     );
-    const print = (recorded: RecordedEvent) => cli.output.raw(`${eventLine(cli, recorded, options)}\n`);
+    const tasks = new EventTasks(board);
+    const print = async (recorded: RecordedEvent) => {
+      const isPlain = !options.raw && !options.json;
+      const line = isPlain
+        ? sentence(cli, recorded, await tasks.of(recorded.event))
+        : eventLine(cli, recorded, options);
+      await cli.output.raw(`${line}\n`);
+    };
     if (options.follow) {
       const stop = new AbortController();
       process.once('SIGINT', () => stop.abort());
@@ -47,6 +59,30 @@ async function numberBefore(board: Board, count: number, task: TaskId | undefine
   for await (const { number } of eventsSoFar(board, { after: brand<EventNumber>(0), task }))
     numbers.push(number);
   return numbers.at(-count - 1) ?? 0;
+}
+
+/** `12 2026-11-30 10:15:02 cp-a1b2 Add a log-in page: codex started`. */
+function sentence({ output }: Cli, recorded: RecordedEvent, task: EventTask | undefined): string {
+  const { number, at } = eventView(recorded);
+  const when = `${number} ${at.replace('T', ' ').slice(0, 19)}`;
+  const clause = shown(`${eventClause(recorded.event)}${authorText(recorded, task)}`);
+  const room = columnsFor(output) - when.length - 1;
+  const about = task === undefined ? '' : aboutTask(task, room - widthOfText(clause));
+  return `${output.style('dim', when)} ${cutAtWords(about + clause, room)}`;
+}
+
+/** The title gives way to the clause, down to this. */
+const LEAST_TITLE = 16;
+
+function aboutTask({ id, title }: EventTask, room: number): string {
+  if (title === null) return `${id}: `;
+  return `${id} ${cutAtWords(shown(title), Math.max(LEAST_TITLE, room - id.length - 3))}: `;
+}
+
+/** Only where it says something: agents and orchestrators record most events. */
+function authorText({ by }: RecordedEvent, task: EventTask | undefined): string {
+  if (by.kind !== 'person') return '';
+  return by.name === null || task === undefined ? '' : ` (${by.name})`;
 }
 
 function eventLine(cli: Cli, recorded: RecordedEvent, { json }: Options): string {

@@ -1,20 +1,103 @@
-import { deleteTasks } from '../../../tasks/act/tasks.ts';
-import { shown } from '../../../kernel/text.ts';
+import { type DeletedTask, deleteWithWorkspaces } from '../../../agents/act/delete-tasks.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
+import { counted, shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
+import { removedView } from '../../../operations/views/workspace-views.ts';
+import type { RunContext } from '../../../queue/context.ts';
+import { workspaceOf } from '../../../workspaces/act/context.ts';
+import { type RemovedOne, withIgnored } from '../../../workspaces/discard/cleanup.ts';
+import { canAsk, confirm } from '../../ask.ts';
 import { orFail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
-import { requireTaskIds, withBoard } from '../../with-board.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { removedLines } from '../workspaces/removed-text.ts';
+import { requireTaskIds } from '../../with-board.ts';
+import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly unlink?: boolean;
+  readonly keepWorktree?: boolean;
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withBoard(cli, async (context) => {
+  await withRun(cli, {}, async (context) => {
     const ids = [...new Set(await requireTaskIds(context.board, words))];
-    const deleted = orFail(await deleteTasks(context, ids, { unlink: options.unlink ?? false }));
-    if (!options.json) for (const task of deleted) cli.output.line(`Deleted ${task.id} ${shown(task.title)}`);
-    if (options.json) cli.output.json({ deleted: deleted.map((task) => taskView(task)) });
+    const input = { unlink: options.unlink ?? false, keepWorktree: options.keepWorktree ?? false };
+    if (!options.yes && canAsk(cli, options) && !(await isMeant(context, ids, input))) {
+      cli.output.note('Nothing was changed.');
+      return;
+    }
+    const deleted = orFail(await deleteWithWorkspaces(context, ids, input));
+    const results: Result[] = [];
+    for (const one of deleted)
+      results.push({ ...one, removed: one.removed && (await withIgnored(context, one.removed)) });
+    if (options.json) cli.output.json({ deleted: results.map(view) });
+    else for (const one of results) await print(cli, context, one);
   });
+}
+
+type Result = Omit<DeletedTask, 'removed'> & { readonly removed: RemovedOne | null };
+
+function view({ task, agent, remaining, removed }: Result) {
+  return { ...taskView(task), agentEnd: agent, remaining, removed: removed && removedView(removed) };
+}
+
+/** Asks once for all, with what becomes of each. */
+async function isMeant(
+  context: RunContext,
+  ids: readonly TaskId[],
+  { keepWorktree }: { readonly keepWorktree: boolean },
+): Promise<boolean> {
+  const lines: string[] = [];
+  for (const id of ids) lines.push(...(await consequences(context, id, keepWorktree)));
+  const what = ids.length === 1 ? 'this task' : counted(ids.length, 'task');
+  return confirm(`Delete ${what}?\n${lines.join('\n')}`);
+}
+
+async function consequences(
+  context: RunContext,
+  id: TaskId,
+  keepWorktree: boolean,
+): Promise<readonly string[]> {
+  const task = await context.board.get('task', id);
+  const lines = [`${id} ${task?.title ?? ''}`];
+  if (task?.state.status === 'in_progress' && !task.state.claim.isByHand)
+    lines.push(`  its agent ${task.state.claim.agent} is stopped`);
+  if (task?.state.status === 'landing') lines.push('  it leaves the queue and does not land');
+  const worktree = (await workspaceOf(context, id))?.worktree;
+  if (!worktree) return lines;
+  if (keepWorktree) return [...lines, `  its worktree ${worktree.path} stays`];
+  const files = await uncommittedIn(context, worktree.path);
+  const rescued = files ? ` (${counted(files, 'uncommitted file')}, rescued first)` : '';
+  lines.push(`  its worktree ${worktree.path} goes to the trash${rescued}`);
+  return [...lines, `  its branch ${worktree.branch} stays if it has commits that are not merged`];
+}
+
+/** Undefined when git cannot tell. */
+async function uncommittedIn({ git }: RunContext, path: string): Promise<number | undefined> {
+  try {
+    const { changed, untracked } = await git.uncommitted(path);
+    return changed.length + untracked.length;
+  } catch {
+    return undefined;
+  }
+}
+
+async function print({ output }: Cli, context: RunContext, result: Result): Promise<void> {
+  const { task, agent, remaining, removed } = result;
+  output.line(`Deleted ${task.id} ${shown(task.title)}`);
+  if (agent === 'stopped' && remaining.length === 0) output.line('    its agent was stopped');
+  if (agent === 'elsewhere') output.line('    its agent runs on another machine, where its runner stops it');
+  for (const { pid, name } of remaining)
+    output.line(output.style('yellow', `    process ${pid} (${shown(name)}) could not be ended`));
+  if (task.state.status === 'landing') output.line('    it left the queue');
+  const kept = removed === null ? (await workspaceOf(context, task.id))?.worktree : undefined;
+  if (kept)
+    output.line(
+      `    worktree ${shown(kept.path)} and branch ${shown(kept.branch)} kept: copse cleanup ${task.id}`,
+    );
+  if (removed === null || removed.path === null) return;
+  output.line(`    worktree ${shown(removed.path)} removed`);
+  for (const line of removedLines(removed, output)) output.line(line);
 }

@@ -1,21 +1,22 @@
-import { waitText } from '../../../explain/rules/queue.ts';
-import { openQuestionOf } from '../../../agents/act/answer.ts';
-import type { Context } from '../../../board/context.ts';
-import { undoingOf } from '../../../queue/act/undoing.ts';
-import type { Timestamp } from '../../../kernel/ids.ts';
-import { formatPriority } from '../../../tasks/rules/priority.ts';
-import { type Task, type TaskStatus, delayCauses, statusPredicate } from '../../../tasks/rules/task.ts';
-import { shown } from '../../../kernel/text.ts';
-import type { Undoing } from '../../../queue/rules/undo-landing.ts';
-import { type Usage, addUsage, isNothing, noUsage } from '../../../kernel/usage.ts';
-import { artifactView, ledgerView, taskView } from '../../../operations/views/views.ts';
-import { fail } from '../../failure.ts';
-import type { Output } from '../../output.ts';
-import type { Invocation } from '../../invocation.ts';
+import type { Session } from '../../../agents/rules/session/session.ts';
 import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
-import { fields, indented, taskLine } from '../../screen/render.ts';
+import { oneLine } from '../../../explain/rules/reason.ts';
+import type { Timestamp } from '../../../kernel/ids.ts';
+import { shown } from '../../../kernel/text.ts';
+import { spanText } from '../../../kernel/time.ts';
+import { attemptView, workspaceView } from '../../../operations/views/task-views.ts';
+import { artifactView, ledgerView, taskView } from '../../../operations/views/views.ts';
+import type { Undoing } from '../../../queue/rules/undo-landing.ts';
+import { formatPriority } from '../../../tasks/rules/priority.ts';
+import { type Task, type TaskStatus, delayCauses, statusPredicate } from '../../../tasks/rules/task.ts';
+import { fail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import type { Output } from '../../output.ts';
+import { cutAtWords } from '../../screen/screen.ts';
+import { columnsFor, fields, indented, phaseText, taskLine } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
+import { type ShowFacts, type ShownAttempt, loadFacts } from './facts/show-facts.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -26,55 +27,35 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const id = await requireTaskId(context.board, words[0] ?? '');
     const task = await context.board.get('task', id);
     if (task === undefined) fail('not_found', `${id} was just deleted.`, 'copse list');
-    const facts = await load(context, task);
-    if (options.json) {
-      cli.output.json({
-        ...taskView(task, facts.waiting),
-        attention: facts.attention,
-        question: facts.question ? questionView(facts.question) : null,
-        usage: facts.usage,
-        summary: facts.finish?.summary ?? null,
-        warnings: facts.finish?.notes ?? [],
-        undone: undoneView(facts.undoing),
-        dependants: facts.dependants,
-        ledger: facts.ledger.map(ledgerView),
-        artifacts: facts.artifacts.map(artifactView),
-      });
-    } else {
-      print(cli.output, task, facts, context.clock.now());
-    }
+    const facts = await loadFacts(cli, context, task);
+    if (options.json) cli.output.json(view(task, facts));
+    else print(cli.output, task, facts, context.clock.now());
   });
 }
 
-type Facts = Awaited<ReturnType<typeof load>>;
-
-async function load({ board }: Context, task: Task) {
-  const { id, dependsOn, state } = task;
-  const landing = state.status === 'landing' ? await board.get('landing', state.landing) : undefined;
-  const sessions = await board.list('session', { task: id });
-  const last = sessions.at(-1);
+function view(task: Task, facts: ShowFacts) {
   return {
-    // Over all its sessions; null when no agent reported usage.
-    usage: usageOf(sessions),
-    attention: last?.state.life === 'live' ? last.state.attention : null,
-    question: await openQuestionOf(board, task),
-    finish: last?.finish,
-    waiting: landing?.waiting ? waitText(landing.waiting) : null,
-    undoing: await undoingOf(board, id),
-    dependants: await board.dependants(id),
-    statuses: await board.statuses(dependsOn),
-    ledger: await board.list('ledger', { task: id }),
-    artifacts: await board.list('artifact', { task: id }),
+    ...taskView(task, facts.waiting),
+    phase: facts.session?.state.phase ?? null,
+    attention: facts.attention,
+    question: facts.question ? questionView(facts.question) : null,
+    lastQuestion: facts.session?.question ?? null,
+    process: facts.process,
+    workspace: facts.workspace ? workspaceView(facts.workspace) : null,
+    attempts: facts.attempts.map(attemptView),
+    usage: facts.usage,
+    summary: facts.finish?.summary ?? null,
+    warnings: facts.finish?.notes ?? [],
+    landed: facts.landed && { ...facts.landed, at: new Date(facts.landed.at).toISOString() },
+    undone: undoneView(facts.undoing),
+    dependants: facts.dependants,
+    ledger: facts.ledger.map(ledgerView),
+    artifacts: facts.artifacts.map(artifactView),
   };
 }
 
 function statusWord(status: TaskStatus | undefined): string {
   return status === undefined ? 'deleted' : status.replaceAll('_', ' ');
-}
-
-function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
-  const usage = sessions.map((session) => session.usage).reduce(addUsage, noUsage);
-  return isNothing(usage) ? null : usage;
 }
 
 function undoneView(undoing: Undoing) {
@@ -101,7 +82,7 @@ function waitsText({ state }: Task, now: Timestamp): string | null {
   return `${age(now, delay.until)} more, because ${delayCauses[delay.because]}`;
 }
 
-function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
+function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): void {
   output.line(taskLine(task, output, now, facts.waiting));
   const list = (values: readonly string[]) => (values.length > 0 ? values.map(shown).join(', ') : null);
   const rows = fields([
@@ -112,7 +93,12 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     ['areas', list(task.areas)],
     ['requires', list(task.requires)],
     ['plan', task.plan],
-    ['agent', task.agent && shown(task.agent)],
+    ['agent', agentText(task, facts)],
+    ['process', processText(facts)],
+    ['phase', facts.session?.state.life === 'live' ? phaseText(facts.session.state.phase) : null],
+    ['worktree', worktreeText(facts)],
+    ['branch', branchText(facts)],
+    ['landed', landedText(facts, now)],
     ['accept', list(task.accept)],
     ['waits', waitsText(task, now)],
     ['undone', undoneText(facts.undoing)],
@@ -131,11 +117,75 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     output.line(`\n${output.style('yellow', indented(questionText(facts.question, now), 4))}`);
     for (const command of answerCommands(task.id)) output.line(output.style('dim', `  → ${command}`));
   }
+  const asked = facts.question ? null : askedText(facts.session);
+  if (asked !== null) output.line(`\n${indented(asked, 4)}`);
   if (task.body !== '') output.line(`\n${indented(shown(task.body), 4)}`);
+  if (facts.attempts.length > 0) output.line(`\n${output.style('bold', 'Attempts')}`);
+  facts.attempts.forEach((one, index) => {
+    for (const line of attemptLines(one, index + 1, now)) output.line(cutAtWords(line, columnsFor(output)));
+  });
   if (facts.ledger.length > 0) output.line(`\n${output.style('bold', 'Ledger')}`);
   for (const { kind, text, at } of facts.ledger) {
     output.line(`    ${kind} (${age(at, now)}) ${indented(shown(text), 8).trimStart()}`);
   }
   if (facts.artifacts.length > 0) output.line(`\n${output.style('bold', 'Artifacts')}`);
   for (const { kind, address } of facts.artifacts) output.line(`    ${kind} ${shown(address)}`);
+}
+
+/** Which agent may take it, and which one has it. */
+function agentText({ agent, state }: Task, { session }: ShowFacts): string | null {
+  const only = agent === null ? [] : [`only ${shown(agent)}`];
+  const own = state.status === 'in_progress' ? state.claim.agent : session?.agent;
+  if (own === undefined || own === agent) return agent && shown(agent);
+  const isByHand = state.status === 'in_progress' && state.claim.isByHand === true;
+  return [`${shown(own)}${isByHand ? ', by hand' : ''}`, ...only].join('; ');
+}
+
+function processText({ process }: ShowFacts): string | null {
+  if (process === null) return null;
+  const { pid, isHere, isAlive, node } = process;
+  if (!isHere) return `${pid === null ? '' : `pid ${pid} `}on machine ${shown(node)}`;
+  if (pid === null) return 'starting on this machine';
+  return `pid ${pid} on this machine, ${isAlive ? 'alive' : 'gone: an orchestrator restarts the task'}`;
+}
+
+function worktreeText({ workspace }: ShowFacts): string | null {
+  if (!workspace?.worktree) return null;
+  const { disposition, worktree } = workspace;
+  const path = shown(worktree.path);
+  if (disposition.is === 'released') return `${path} (removed)`;
+  return disposition.is === 'kept' ? `${path} (kept: ${shown(oneLine(disposition.detail))})` : path;
+}
+
+function branchText({ workspace }: ShowFacts): string | null {
+  if (!workspace?.worktree) return null;
+  const { branch, baseBranch, baseCommit } = workspace.worktree;
+  return `${shown(branch)}, from ${shown(baseBranch)} at ${baseCommit.slice(0, 10)}`;
+}
+
+function landedText({ landed }: ShowFacts, now: Timestamp): string | null {
+  return landed && `as ${landed.commit.slice(0, 10)} on ${shown(landed.target)}, ${age(landed.at, now)} ago`;
+}
+
+/** The last permission that the agent asked for, and the answer. */
+function askedText(session: Session | undefined): string | null {
+  if (!session?.question?.answer) return null;
+  const { tool, what, answer } = session.question;
+  const said = answer.message === null ? '' : `: ${shown(answer.message)}`;
+  return `The agent asked to use ${shown(tool)}: ${shown(oneLine(what))}\n→ ${answer.isAllowed ? 'allowed' : 'denied'}${said}`;
+}
+
+/** `1. completed after 10 min (claude, 12.3k tokens, $0.12)`, and below it the agent's words. */
+function attemptLines(
+  { attempt, agent, usage, words }: ShownAttempt,
+  number: number,
+  now: Timestamp,
+): readonly string[] {
+  const { end, startedAt } = attempt;
+  const code = end?.exitCode ? `, exit code ${end.exitCode}` : '';
+  const result = end === null ? 'running for' : `${phaseText(end.reason)}${code} after`;
+  const notes = [...(agent === null ? [] : [shown(agent)]), ...(usage === null ? [] : [usageText(usage)])];
+  const about = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+  const line = `    ${number}. ${result} ${spanText((end?.at ?? now) - startedAt)}${about}`;
+  return words === null ? [line] : [line, `       ${shown(oneLine(words))}`];
 }

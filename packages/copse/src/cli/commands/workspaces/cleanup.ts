@@ -4,20 +4,21 @@ import {
   cleanUp,
   withIgnored,
 } from '../../../workspaces/discard/cleanup.ts';
-import { type BranchFate, removeWorkspace } from '../../../workspaces/discard/remove.ts';
+import { removeWorkspace } from '../../../workspaces/discard/remove.ts';
 import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 import { shown } from '../../../kernel/text.ts';
 import { keptView, removedView } from '../../../operations/views/workspace-views.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import { tasksWithWorktrees } from './task-here.ts';
-import { ignoredText } from '../../../explain/changes.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { removedLines } from './removed-text.ts';
 import { tendLater } from './tend-later.ts';
 import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly force?: boolean;
+  readonly yes?: boolean;
   readonly deleteBranch?: boolean;
   readonly json?: boolean;
 }
@@ -55,8 +56,13 @@ type Cleaned = Omit<CleanedUp, 'removed'> & {
 function removeFinished(cli: Cli, context: WorkspaceContext, options: Options): Promise<Cleaned> {
   return cleanUp(context, {
     isForced: options.force ?? false,
-    mayRemove: (question) => (canAsk(cli, options) ? confirm(question) : Promise.resolve(false)),
+    mayRemove: (question) => isAgreed(cli, options, question),
   });
+}
+
+async function isAgreed(cli: Cli, options: Options, question: string): Promise<boolean> {
+  if (options.yes) return true;
+  return canAsk(cli, options) && confirm(question);
 }
 
 /** Undefined when the person declined. */
@@ -76,35 +82,25 @@ async function removeNamed(
   let outcome = await removeWorkspace(context, task, request);
   if (outcome.kind === 'question') {
     const { question } = outcome;
-    if (!canAsk(cli, options)) {
-      fail('wrong_status', question, `copse cleanup ${task} --force (uncommitted files are rescued first)`);
+    if (!options.yes && !canAsk(cli, options)) {
+      fail('wrong_status', question, `copse cleanup ${task} --yes (uncommitted files are rescued first)`);
     }
-    if (!(await confirm(question))) return undefined;
+    if (!(await isAgreed(cli, options, question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
   }
   if (outcome.kind === 'removed') return { removed: [await withIgnored(context, outcome)], kept: [] };
   return 'reason' in outcome ? stop(outcome) : undefined;
 }
 
-const fates: Readonly<Record<BranchFate, string>> = {
-  kept: 'kept',
-  deleted: 'deleted',
-  gone: 'was already deleted',
-};
-
 function print({ output }: Cli, { removed, kept }: Cleaned): void {
-  for (const { task, path, branch, becameOfBranch, rescue, ignored, notes, why } of removed) {
+  for (const one of removed) {
+    const { task, path, why } = one;
     if (path === null) {
       output.line(`${task} has no worktree of its own; nothing was removed.`);
       continue;
     }
     output.line(`Removed ${shown(path)}${why === undefined ? '' : `: ${why}`}`);
-    if (rescue !== null) output.line(`    rescued as ${shown(rescue)}`);
-    const words = ignoredText(ignored);
-    if (words !== undefined) output.line(`    ignored by git, so only in the trash: ${words}`);
-    if (branch !== null) output.line(`    branch ${shown(branch)} ${fates[becameOfBranch]}`);
-    for (const note of notes) output.line(output.style('yellow', `    ${shown(note)}`));
-    output.line(output.style('dim', `    To bring it back: copse undo ${task}`));
+    for (const line of removedLines(one, output)) output.line(line);
   }
   for (const { path, reason } of kept) output.line(`Kept ${shown(path)}\n    ${shown(reason)}`);
   if (removed.length + kept.length === 0) output.line('No worktrees to remove.');

@@ -10,12 +10,16 @@ import { shown } from '../../../kernel/text.ts';
 import { worktreeView } from '../../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { age } from '../../../explain/rules/amounts.ts';
+import { age, megabytesText } from '../../../explain/rules/amounts.ts';
+import type { FolderSize } from '../../../compose/known-here.ts';
 import { withWorktreeList } from '../../../compose/look.ts';
+import { columnsFor } from '../../screen/render.ts';
+import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly all?: boolean;
+  readonly size?: boolean;
   readonly json?: boolean;
 }
 
@@ -30,20 +34,32 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 
 async function show(
   cli: Cli,
-  { all, json }: Options,
+  options: Options,
   context: ListContext,
   spare: readonly SpareWorktree[],
 ): Promise<void> {
   const worktrees = await listWorktrees(context);
-  if (json) {
+  const sizeOf = options.size ? await sizes() : () => undefined;
+  if (options.json) {
     const others = spare.map(({ path, kind }) => ({ worktree: path, kind }));
-    cli.output.json({ worktrees: worktrees.map(worktreeView), ...(all && { others }) });
+    const views = worktrees.map((one) => worktreeView(one, sizeOf(one)));
+    cli.output.json({ worktrees: views, ...(options.all && { others }) });
     return;
   }
-  print(cli, worktrees, context.clock.now());
+  if (worktrees.length === 0) cli.output.line('No worktrees. To take a task: copse work');
+  for (const one of worktrees) print(cli, one, context.clock.now(), sizeOf(one));
   for (const { path, kind } of spare) {
     cli.output.line(`${kinds[kind]}\n${cli.output.style('dim', `      ${shown(path)}`)}`);
   }
+}
+
+/** For all worktrees together: a person waits for the answer. */
+const SIZES_MS = 2_000;
+
+async function sizes(): Promise<(one: ListedWorktree) => FolderSize> {
+  const { folderSize } = await import('../../../compose/known-here.ts');
+  const untilMs = performance.now() + SIZES_MS;
+  return ({ path }) => folderSize(path, untilMs);
 }
 
 const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {
@@ -58,43 +74,58 @@ const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style
   merged: 'green',
   released: 'dim',
   kept: 'yellow',
+  left_over: 'dim',
   missing: 'red',
   broken: 'red',
 };
 
-function print({ output }: Cli, worktrees: readonly ListedWorktree[], now: Timestamp): void {
-  if (worktrees.length === 0) {
-    output.line('No worktrees. To take a task: copse work');
-    return;
-  }
-  for (const one of worktrees) {
-    const { workspace, status, branch, path } = one;
-    const head = output.style(styles[status], `${workspace.task} ${status.toUpperCase()}`);
-    const where = branch === null ? 'detached' : shown(branch);
-    const since = age(workspace.preparedAt, now);
-    output.line([`${head} (${since}) ${where}`, ...details(one)].join(' · '));
-    output.line(output.style('dim', `      ${shown(path)}`));
-  }
+/** `cp-a1b2 COMMITTED (15m) Add a log-in page`, then what git and the board say, then the folder. */
+function print({ output }: Cli, one: ListedWorktree, now: Timestamp, size: FolderSize | undefined): void {
+  const { workspace, status, title, path } = one;
+  const columns = columnsFor(output);
+  const head = `${workspace.task} ${status.toUpperCase()}`;
+  const since = ` (${age(workspace.preparedAt, now)}) `;
+  const name = cutAtWords(shown(title ?? ''), columns - head.length - since.length);
+  output.line(`${output.style(styles[status], head)}${since}${name}`.trimEnd());
+  const facts = [...details(one), ...(size === undefined ? [] : [sizeText(size)])];
+  for (const line of factLines(facts, columns - INDENT.length)) output.line(`${INDENT}${line}`);
+  output.line(output.style('dim', `${INDENT}${shown(path)}`));
 }
 
-function details({
-  workspace,
-  branch,
-  ahead,
-  uncommitted,
-  operation,
-  why,
-  taskStatus,
-  status,
-}: ListedWorktree): readonly string[] {
-  if (status === 'missing' || status === 'broken') return [shown(why ?? '')];
+const INDENT = '      ';
+
+/** Broken between facts only. */
+function factLines(facts: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const fact of facts) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)} · ${fact}`;
+    if (lines.length === 0 || widthOfText(longer) > columns) lines.push(fact);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
+
+const MEGABYTE = 1024 ** 2;
+
+function sizeText({ bytes, isWhole }: FolderSize): string {
+  if (!isWhole) return `more than ${megabytesText(bytes)}`;
+  return bytes < MEGABYTE ? 'less than 1 MB' : megabytesText(bytes);
+}
+
+function details(one: ListedWorktree): readonly string[] {
+  const { workspace, branch, ahead, uncommitted, operation, why, taskStatus, status } = one;
+  const task = taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`;
+  if (status === 'missing' || status === 'broken') return [task, shown(why ?? '')];
   return [
+    task,
+    branch === null ? 'detached' : shown(branch),
     ...(branch === null || branch === workspace.worktree?.branch
       ? []
       : [`HEAD is not on its branch ${shown(workspace.worktree?.branch ?? '')}`]),
     ahead === null ? 'base unknown' : `${ahead} ahead`,
     uncommitted === null ? 'changes unknown' : `${uncommitted} uncommitted`,
     ...(operation === null ? [] : [`${shown(operation)} in progress`]),
-    taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`,
+    ...(one.isReadyToMerge ? [`ready: copse merge ${workspace.task}`] : []),
+    ...(status === 'left_over' ? [`to remove: copse cleanup ${workspace.task}`] : []),
   ];
 }

@@ -51,7 +51,11 @@ function addLogs(program: CopseCommand, on: On): void {
     .option('-n, --lines <n>', 'number of lines from the end (default: 200)')
     .option('--all', 'the whole output of all attempts')
     .option('--runner', 'the log of its runner instead: handbacks, crashes, problems')
-    .examples([['copse logs a1b2 --follow', 'until Ctrl+C']])
+    .option('--json', 'print { "task", "logs": [{ "attempt", "file", "lines", … }] }')
+    .examples([
+      ['copse logs a1b2 --follow', 'until Ctrl+C'],
+      ['copse logs a1b2 -n 20', 'the last 20 lines'],
+    ])
     .action(on(() => import('../../commands/agents/logs.ts')));
 }
 

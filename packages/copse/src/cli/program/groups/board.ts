@@ -18,8 +18,12 @@ function addEvents(program: CopseCommand, on: On): void {
     .option('--after <number>', 'only events with a higher number')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
+    .option('--raw', 'the types of the events instead of sentences')
     .option('--json', 'print one JSON document per line')
-    .examples([['copse events --follow --json', 'for scripts and integrations']])
+    .examples([
+      ['copse events --last 20', 'what happened just now'],
+      ['copse events --follow --json', 'for scripts and integrations'],
+    ])
     .action(on(() => import('../../commands/setup/events.ts')));
 }
 

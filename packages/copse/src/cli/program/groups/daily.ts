@@ -70,8 +70,15 @@ function addList(program: CopseCommand, on: On): void {
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--agent <name>', 'only the tasks for this agent')
     .option('--all', 'all finished tasks, not only the latest')
-    .option('--json', 'print { "tasks": [...] }')
-    .examples([['copse list --status stuck,in_review,needs_attention,failed', 'which tasks wait for you']])
+    .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
+    .option('--limit <n>', 'at most n tasks')
+    .option('--watch', 'show it again whenever it changes, until Ctrl+C')
+    .option('--json', 'print { "tasks": [...], "hasMore" }')
+    .details('On a terminal, lines are cut to its width; the whole reason: copse why <id>')
+    .examples([
+      ['copse list --status stuck,failed,in_review', 'which tasks wait for you'],
+      ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
+    ])
     .action(on(() => Promise.resolve({ run: list })));
 }
 

@@ -2,7 +2,7 @@
 
 import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
 import type { CopseCommand } from '../command.ts';
-import { type CommandEntry, type On, byComma, withDefinition } from '../parts.ts';
+import { type CommandEntry, type On, byComma, withDefinition, aTask } from '../parts.ts';
 
 export const tasksCommands: readonly CommandEntry[] = [
   { names: ['edit'], add: addEdit },
@@ -35,10 +35,18 @@ function addDelete(program: CopseCommand, on: On): void {
     .command('delete')
     .alias('rm')
     .argument('<ids...>', 'task ids, or unique beginnings of them')
-    .description('Delete tasks from the board; their events stay.')
+    .description('Delete tasks, stop their agents and remove their worktrees.')
     .option('--unlink', 'also if other tasks wait for them; those stop waiting')
+    .option('--keep-worktree', 'leave their worktrees as they are')
+    .option('--yes', 'do not ask')
     .option('--json', 'print { "deleted": [...] }')
-    .examples([['copse delete a1b2 c3d4', '']])
+    .details(
+      'Uncommitted files are rescued first, and copse undo brings a worktree back.\nBranches that are not merged stay, and all events.',
+    )
+    .examples([
+      ['copse delete a1b2 c3d4', ''],
+      ['copse delete a1b2 --keep-worktree --yes', 'in a script'],
+    ])
     .action(on(() => import('../../commands/tasks/delete.ts')));
 }
 
@@ -86,9 +94,10 @@ function addLedger(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/plans/ledger-add.ts')));
   ledger
     .command('list')
+    .argument('[id]', `${aTask} (default: COPSE_TASK_ID)`)
     .description('List the ledger of a task.')
-    .option('--task <id>', 'the task (default: COPSE_TASK_ID)')
+    .option('--task <id>', 'the same as the argument')
     .option('--json', 'print { "entries": [...] }')
-    .examples([['copse ledger list --task a1b2', '']])
+    .examples([['copse ledger list a1b2', '']])
     .action(on(() => import('../../commands/plans/ledger-list.ts')));
 }

@@ -34,8 +34,12 @@ function addWorktrees(program: CopseCommand, on: On): void {
     .command('worktrees')
     .description('List the worktrees of tasks on this machine.')
     .option('--all', 'also pooled worktrees and worktrees not created by Copse')
+    .option('--size', 'their sizes on the disk, counted for at most 2 s')
     .option('--json', 'print { "worktrees": [...] }')
-    .examples([['copse worktrees --all', '']])
+    .examples([
+      ['copse worktrees --all', ''],
+      ['copse worktrees --size', 'which ones fill the disk'],
+    ])
     .action(on(() => import('../../commands/workspaces/worktrees.ts')));
 }
 
@@ -67,7 +71,8 @@ function addCleanup(program: CopseCommand, on: On): void {
     .command('cleanup')
     .argument('[id]', 'a task (default: all done or cancelled tasks)')
     .description('Remove worktrees; copse undo brings them back.')
-    .option('--force', 'do not ask, and end its agent; uncommitted files are still rescued')
+    .option('--yes', 'do not ask; uncommitted files are still rescued')
+    .option('--force', 'as --yes, and end its agent')
     .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .examples([['copse cleanup a1b2 --force', '']])

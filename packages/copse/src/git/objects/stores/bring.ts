@@ -69,8 +69,7 @@ export async function bring(
   return left;
 }
 
-/** How often objects are read again that name objects of a later part. The next call goes on with the rest. */
-const MOST_ROUNDS = 8;
+const MOST_ROUNDS = defaultPolicy.objectStores.rounds;
 
 /**
  * Trees and commits are held in memory while they are put in order, so only a part of a large store is. One that names an

@@ -3,6 +3,7 @@
 import { type Dirent, opendirSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import { shellQuoted } from '../../../kernel/shell.ts';
 import { openReal } from '../../../kernel/system/real-folder.ts';
 import { BeyondLimits } from '../../../kernel/unavailable.ts';
@@ -17,8 +18,7 @@ interface Listed {
   readonly times: FolderTimes;
 }
 
-/** A folder that changed since then may change again without another time. */
-const SETTLED_MS = 2_000;
+const SETTLED_MS = defaultPolicy.objectStores.settledMs;
 
 /** Leaves out links, files of other names, and folders that did not change since the times before. */
 export function listNew(folder: string, most: number, before?: FolderTimes): Listed {

@@ -107,7 +107,7 @@ export async function bringAll(dir: TrustedDir): Promise<boolean> {
   return stores.length > 0;
 }
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = defaultPolicy.objectStores.patienceMs;
 
 interface SeenStore {
   readonly seen: SeenObjects;

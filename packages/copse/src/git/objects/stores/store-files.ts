@@ -22,8 +22,7 @@ export interface SeenFiles {
   readonly large: Map<string, string>;
 }
 
-/** Lets other work of this process go on after so many. */
-const TURN = 32;
+const TURN = defaultPolicy.objectStores.turn;
 
 export class StoreFiles {
   readonly left = new Map<string, UnbroughtObject>();

@@ -33,8 +33,8 @@ export type Verified =
   | { readonly kind: 'gone' }
   | { readonly kind: 'damaged'; readonly why: string };
 
-const SMALL_BYTES = 8 * 1024 ** 2;
-const SMALL_CONTENT_BYTES = 32 * 1024 ** 2;
+const SMALL_BYTES = defaultPolicy.objectStores.smallBytes;
+const SMALL_CONTENT_BYTES = defaultPolicy.objectStores.smallContentBytes;
 
 export function readVerified(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
@@ -71,6 +71,7 @@ interface ObjectHead {
   readonly bytes: number;
 }
 
+/** As git writes it: the type, a space, the size, a NUL byte. */
 const MOST_HEAD_BYTES = 32;
 
 function headOf(whole: Buffer): ObjectHead | undefined {
@@ -143,7 +144,7 @@ export async function copyLarge(
 class TooLarge extends Error {}
 
 const readInto = promisify(read);
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = defaultPolicy.objectStores.chunkBytes;
 
 async function* chunksOf(opened: number): AsyncGenerator<Buffer> {
   for (;;) {

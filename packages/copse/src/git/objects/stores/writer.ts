@@ -1,10 +1,11 @@
 /** Writes objects into the repository in the order in which they are added: a few as files, many as a pack. */
 
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { TrustedDir } from '../../process.ts';
 import { packEntry, writePack } from '../packs.ts';
 import { type NewObject, PACKED_FROM, putAll } from '../put.ts';
 
-const MOST_WAITING_BYTES = 32 * 1024 ** 2;
+const MOST_WAITING_BYTES = defaultPolicy.objectStores.waitingBytes;
 
 export class ObjectWriter {
   readonly #dir: TrustedDir;

@@ -1,0 +1,98 @@
+/** What `copse list` says about a task beside the task itself: its session, its question, its place in the queue. */
+
+import { openQuestionOf } from '../../../../agents/act/answer.ts';
+import type { Session } from '../../../../agents/rules/session/session.ts';
+import type { Context } from '../../../../board/context.ts';
+import { eventsSoFar } from '../../../../board/events-so-far.ts';
+import type { Board } from '../../../../board/port.ts';
+import { configOf, requireRepository } from '../../../../compose/open.ts';
+import { openSight } from '../../../../compose/radar-sight.ts';
+import type { ReasonFacts } from '../../../../explain/rules/reason.ts';
+import { standingText, waitText } from '../../../../explain/rules/queue.ts';
+import { type EventNumber, type SessionId, type TaskId, brand } from '../../../../kernel/ids.ts';
+import { loadQueues } from '../../../../queue/act/view.ts';
+import type { EntryState } from '../../../../queue/rules/view/view.ts';
+import { lastSighting } from '../../../../radar/radar.ts';
+import { type Finding, findingsOf } from '../../../../radar/rules/radar.ts';
+import { type TaskSummary, statusesForPeople } from '../../../../tasks/rules/task.ts';
+import type { Cli } from '../../../invocation.ts';
+
+interface QueuePlace {
+  readonly position: number;
+  readonly of: number;
+  readonly state: EntryState;
+  readonly why: string;
+}
+
+export interface ListedFacts extends ReasonFacts {
+  readonly session?: Session | undefined;
+  readonly question?: Awaited<ReturnType<typeof openQuestionOf>>;
+  /** Why it does not land. */
+  readonly waiting?: string | null;
+  readonly queue?: QueuePlace | undefined;
+}
+
+export const NO_FACTS: ListedFacts = {};
+
+/** Tasks that are ready, pending or finished have none, so that a long list costs little. */
+export async function loadFacts(
+  cli: Cli,
+  context: Context,
+  live: readonly TaskSummary[],
+): Promise<ReadonlyMap<TaskId, ListedFacts>> {
+  const { board } = context;
+  const facts = new Map<TaskId, ListedFacts>();
+  const withSession = live.filter((task) => sessionOf(task) !== null);
+  const sessions = await board.some(
+    'session',
+    withSession.map((task) => sessionOf(task) ?? ''),
+  );
+  for (const task of withSession) {
+    const session = sessions.get(sessionOf(task) ?? '');
+    const attention = session?.state.life === 'live' ? session.state.attention : null;
+    const hasAsked = attention !== null && session?.question?.answer === null;
+    const question = hasAsked ? await openQuestionOf(board, task) : undefined;
+    const message = attention === null || question ? null : await lastMessage(board, task.id, session?.id);
+    facts.set(task.id, { session, question, message });
+  }
+  if (live.some(({ state }) => state.status === 'landing')) await addPlaces(cli, context, facts);
+  return facts;
+}
+
+function sessionOf({ state, session }: TaskSummary): SessionId | null {
+  if (state.status === 'in_progress') return state.claim.session;
+  return statusesForPeople.includes(state.status) ? session : null;
+}
+
+/** What the agent said when it began to wait; `copse notify --message` says it. */
+async function lastMessage(
+  board: Board,
+  task: TaskId,
+  session: SessionId | undefined,
+): Promise<string | null> {
+  let message: string | null = null;
+  const types = ['session.attention'] as const;
+  for await (const { event } of eventsSoFar(board, { after: brand<EventNumber>(0), task, types }))
+    if (event.type === 'session.attention' && event.id === session) message = event.message ?? null;
+  return message;
+}
+
+async function addPlaces(cli: Cli, context: Context, facts: Map<TaskId, ListedFacts>): Promise<void> {
+  for (const { task, waiting } of await context.board.openLandings())
+    facts.set(task, { waiting: waiting && waitText(waiting) });
+  const { landing } = await configOf(requireRepository(cli));
+  for (const { entries } of await loadQueues(context, landing))
+    for (const { task, position, state, standing } of entries) {
+      const queue = { position, of: entries.length, state, why: standingText(standing) };
+      const waiting = facts.get(task)?.waiting ?? null;
+      const place = waiting ?? `${position} of ${queue.of} in the queue: ${queue.why}`;
+      facts.set(task, { waiting, queue, place });
+    }
+}
+
+/** The latest result of the conflict radar, without a new comparison. */
+export function loadFindings(cli: Cli): (task: TaskId) => readonly Finding[] {
+  const pairs = lastSighting(openSight(requireRepository(cli)))?.pairs ?? [];
+  const involved = new Set(pairs.flatMap(({ tasks }) => tasks));
+  return (task) => (involved.has(task) ? findingsOf(pairs, task) : []);
+}

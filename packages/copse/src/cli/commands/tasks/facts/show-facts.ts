@@ -1,0 +1,114 @@
+/** What `copse show` says about a task beside the task itself. */
+
+import { openQuestionOf } from '../../../../agents/act/answer.ts';
+import type { Session } from '../../../../agents/rules/session/session.ts';
+import type { Context } from '../../../../board/context.ts';
+import { eventsSoFar } from '../../../../board/events-so-far.ts';
+import type { BoardReader } from '../../../../board/port.ts';
+import type { AttemptProcess } from '../../../../compose/known-here.ts';
+import { requireRepository } from '../../../../compose/open.ts';
+import { waitText } from '../../../../explain/rules/queue.ts';
+import type { EventNumber, Timestamp } from '../../../../kernel/ids.ts';
+import { type Usage, addUsage, isNothing, noUsage } from '../../../../kernel/usage.ts';
+import { undoingOf } from '../../../../queue/act/undoing.ts';
+import type { Landing } from '../../../../queue/rules/landing.ts';
+import type { Attempt } from '../../../../tasks/rules/attempt.ts';
+import type { Task } from '../../../../tasks/rules/task.ts';
+import type { Cli } from '../../../invocation.ts';
+
+export type ShowFacts = Awaited<ReturnType<typeof loadFacts>>;
+
+export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
+  const { id, dependsOn } = task;
+  const sessions = await board.list('session', { task: id });
+  const last = sessions.at(-1);
+  const landings = await board.list('landing', { task: id });
+  const workspaces = await board.list('workspace', { task: id });
+  const attempts = await loadAttempts(board, task, sessions);
+  return {
+    attempts,
+    // Over all its sessions; null when no agent reported usage.
+    usage: usageOf(sessions.map((session) => session.usage)),
+    session: last,
+    attention: last?.state.life === 'live' ? last.state.attention : null,
+    question: await openQuestionOf(board, task),
+    finish: last?.finish,
+    process: await processOfTask(cli, task, attempts.at(-1)?.attempt),
+    workspace: workspaces.findLast((one) => one.worktree !== null),
+    waiting: waitingOf(task, landings),
+    landed: landedOf(landings),
+    undoing: await undoingOf(board, id),
+    dependants: await board.dependants(id),
+    statuses: await board.statuses(dependsOn),
+    ledger: await board.list('ledger', { task: id }),
+    artifacts: await board.list('artifact', { task: id }),
+  };
+}
+
+export interface ShownAttempt {
+  readonly attempt: Attempt;
+  readonly agent: string | null;
+  readonly usage: Usage | null;
+  /** What its agent said at its end: a summary, or a question. */
+  readonly words: string | null;
+}
+
+/** Usage and words are recorded for the session; they belong to the attempt that ran then. */
+async function loadAttempts(
+  board: BoardReader,
+  { id: task }: Task,
+  sessions: readonly Session[],
+): Promise<readonly ShownAttempt[]> {
+  const attempts = await board.list('attempt', { task });
+  if (attempts.length === 0) return [];
+  const usages = new Map<string, Usage[]>();
+  const words = new Map<string, string>();
+  const types = ['session.used', 'session.completed', 'session.stuck'] as const;
+  for await (const { event } of eventsSoFar(board, { after: 0 as EventNumber, task, types })) {
+    const { id } = attempts.findLast((one) => one.session === event.id && one.startedAt <= event.at) ?? {};
+    if (id === undefined) continue;
+    if (event.type === 'session.used') usages.set(id, [...(usages.get(id) ?? []), event.usage]);
+    if (event.type === 'session.completed' && event.summary) words.set(id, event.summary);
+    if (event.type === 'session.stuck') words.set(id, event.reason);
+  }
+  return attempts.map((attempt) => ({
+    attempt,
+    agent: sessions.find(({ id }) => id === attempt.session)?.agent ?? null,
+    usage: usageOf(usages.get(attempt.id) ?? []),
+    words: words.get(attempt.id) ?? null,
+  }));
+}
+
+function usageOf(usages: readonly Usage[]): Usage | null {
+  const usage = usages.reduce(addUsage, noUsage);
+  return isNothing(usage) ? null : usage;
+}
+
+async function processOfTask(
+  cli: Cli,
+  { state }: Task,
+  attempt: Attempt | undefined,
+): Promise<AttemptProcess | null> {
+  if (state.status !== 'in_progress' || attempt === undefined || attempt.id !== state.claim.attempt)
+    return null;
+  const { processOf } = await import('../../../../compose/known-here.ts');
+  return processOf(requireRepository(cli), attempt);
+}
+
+function waitingOf({ state }: Task, landings: readonly Landing[]): string | null {
+  if (state.status !== 'landing') return null;
+  const waiting = landings.find(({ id }) => id === state.landing)?.waiting;
+  return waiting ? waitText(waiting) : null;
+}
+
+interface LandedAt {
+  readonly commit: string;
+  readonly target: string;
+  readonly at: Timestamp;
+}
+
+function landedOf(landings: readonly Landing[]): LandedAt | null {
+  const last = landings.findLast(({ state }) => state.status === 'landed');
+  if (last?.state.status !== 'landed') return null;
+  return { commit: last.state.commit, target: last.target, at: last.state.since };
+}

@@ -1,0 +1,28 @@
+/** What only this machine knows about a task: its process, and the size of its worktree. Loaded when it is shown. */
+
+import { readRunner } from '../agents/files/attempt-files.ts';
+import type { NodeId } from '../kernel/ids.ts';
+import { isAlive } from '../processes/identity.ts';
+import type { Attempt } from '../tasks/rules/attempt.ts';
+import { type Repository, nodeHere } from './open.ts';
+
+export interface AttemptProcess {
+  readonly node: NodeId;
+  readonly isHere: boolean;
+  /** Null until its runner has told it. */
+  readonly pid: number | null;
+  /** Null on another machine. */
+  readonly isAlive: boolean | null;
+}
+
+export async function processOf(
+  repository: Repository,
+  { id, node, process }: Attempt,
+): Promise<AttemptProcess> {
+  const isHere = node === nodeHere(repository);
+  if (!isHere) return { node, isHere, pid: process?.pid ?? null, isAlive: null };
+  const runner = process ?? readRunner(repository.home, id) ?? null;
+  return { node, isHere, pid: runner?.pid ?? null, isAlive: runner !== null && (await isAlive(runner)) };
+}
+
+export { type FolderSize, folderSize } from '../workspaces/files/folder-size.ts';

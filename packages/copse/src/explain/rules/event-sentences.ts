@@ -1,0 +1,130 @@
+/**
+ * What an event says about its task, for `copse events`: "codex started", "landed as 1f2e3d4c5b". Every event has a clause;
+ * the lines of `copse orchestrate` (events.ts) leave out those that only programs use.
+ */
+
+import type { BoardEvent, EventType } from '../../board/rules/event.ts';
+import { named } from '../../kernel/text.ts';
+import { spanText } from '../../kernel/time.ts';
+import { summarise } from '../../review/rules/pull-request.ts';
+import { usageText } from './amounts.ts';
+import { waitText } from './queue.ts';
+import { oneLine } from './reason.ts';
+import { attentionText, delayText, doneText, failedText, resolvedByText } from './status.ts';
+
+type EventOf<T extends EventType> = Extract<BoardEvent, { readonly type: T }>;
+
+export function eventClause(event: BoardEvent): string {
+  return (clauses[event.type] as (event: BoardEvent) => string)(event);
+}
+
+const words = (text: string) => text.replaceAll('_', ' ');
+const because = (reason: string | null) => (reason === null || reason === '' ? '' : `: ${oneLine(reason)}`);
+
+const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
+  'task.created': ({ status, definition }) =>
+    `added, ${status === 'ready' ? 'ready to start' : `waiting for ${named([...definition.dependsOn])}`}`,
+  'task.edited': ({ changes }) => `changed: ${Object.keys(changes).map(plainName).join(', ')}`,
+  'task.dependencies_changed': ({ dependsOn }) =>
+    dependsOn.length === 0 ? 'waits for no other task' : `waits for ${named([...dependsOn])}`,
+  'task.promoted': () => 'ready: its dependencies are done',
+  'task.claimed': ({ claim }) =>
+    claim.isByHand ? `${claim.agent} took it by hand` : `${claim.agent} started`,
+  'task.resumed': ({ claim }) => `${claim.agent} continues`,
+  'task.restarted': ({ grant }) =>
+    grant === null ? 'to be started again' : `${grant.claim.agent} starts again`,
+  'task.handed_back': (event) => `handed back to its agent: ${attentionText(event)}`,
+  'task.sent_to_review': ({ pullRequest }) =>
+    pullRequest === null ? 'finished, waiting for your review' : oneLine(summarise(pullRequest)),
+  'task.pull_request_changed': ({ pullRequest }) => oneLine(summarise(pullRequest)),
+  'task.queued': () => 'finished, queued to land',
+  'task.done': doneText,
+  'task.stuck': ({ reason }) => `its agent asks for a decision: ${oneLine(reason)}`,
+  'task.crashed': ({ reason, delay, retries, at }) =>
+    delay === null
+      ? `failed ${failedText(retries, oneLine(reason))}`
+      : `crashed: ${oneLine(reason)}; retry in ${spanText(delay.until - at)}`,
+  'task.failed': ({ reason }) => `failed: ${oneLine(reason)}`,
+  'task.parked': (event) => `postponed, because ${delayText(event)}`,
+  'task.needs_attention': (event) =>
+    event.resolver === undefined ? `needs you: ${attentionText(event)}` : resolvedByText(event.resolver),
+  'task.paused': () => 'paused',
+  'task.cancelled': ({ reason }) => `cancelled${because(reason)}`,
+  'task.deleted': () => 'deleted',
+  'plan.added': ({ title }) => `plan added: ${title}`,
+  'plan.edited': ({ changes }) => `plan changed: ${Object.keys(changes).join(', ')}`,
+  'session.opened': ({ agent, follows }) =>
+    `${agent} begins ${follows === null ? 'a conversation' : 'a new conversation'}`,
+  'session.advanced': ({ phase }) => `its agent is in the phase ${words(phase)}`,
+  'session.attention': ({ attention, message }) =>
+    attention === null
+      ? 'its agent no longer waits'
+      : `its agent waits for a person (${attention})${because(message ?? null)}`,
+  'session.conversation_known': () => 'its agent named its conversation',
+  'session.used': ({ usage }) => `its agent used ${usageText(usage)}`,
+  'session.asked': ({ question }) => `its agent asks to use ${question.tool}: ${oneLine(question.what)}`,
+  'session.answered': ({ answer }) => `${answer.isAllowed ? 'allowed' : 'denied'}${because(answer.message)}`,
+  'session.misreported': ({ problem }) => `its agent's report cannot be read: ${oneLine(problem)}`,
+  'session.completed': ({ summary }) => `its agent finished${because(summary ?? null)}`,
+  'session.stuck': ({ reason }) => `its agent asks: ${oneLine(reason)}`,
+  'session.interrupted': ({ because: cause }) => `its agent was interrupted: ${words(cause)}`,
+  'session.cancelled': () => "its agent's conversation was cancelled",
+  'session.reopened': ({ phase }) => `its agent continues in the phase ${words(phase)}`,
+  'attempt.started': () => 'an attempt began',
+  'attempt.process_known': ({ pid }) => `its process is ${pid}`,
+  'attempt.ended': ({ reason, exitCode }) =>
+    `the attempt ended: ${words(reason)}${exitCode ? `, exit code ${exitCode}` : ''}`,
+  'workspace.prepared': ({ worktree }) =>
+    worktree === null ? 'it needs no worktree' : `worktree made on ${worktree.branch}`,
+  'workspace.kept': ({ detail }) => `worktree kept${because(detail)}`,
+  'workspace.used_again': () => 'worktree in use again',
+  'workspace.hooks_wrote': ({ paths }) => `your hooks wrote ${filesText(paths)}`,
+  'workspace.escaped': ({ paths, more }) => `the main checkout changed: ${filesText(paths, more)}`,
+  'workspace.escape_moved': ({ paths }) => `${filesText(paths)} moved into its worktree`,
+  'workspace.released': ({ rescue }) => `worktree removed${rescue === null ? '' : `, rescued as ${rescue}`}`,
+  'landing.queued': ({ target }) => `in the queue of ${target}`,
+  'landing.merging': () => 'the queue merges it',
+  'landing.checking': () => 'its checks run',
+  'landing.journalled': () => 'about to land',
+  'landing.landed': ({ commit }) => `landed as ${commit.slice(0, 10)}`,
+  'landing.hurried': () => 'goes to the front of the queue',
+  'landing.checks_skipped': () => 'lands without checks, as a person asked',
+  'landing.noted': ({ note }) => (note === null ? 'merges cleanly now' : oneLine(note)),
+  'landing.requeued': ({ reason }) => `queued again: ${oneLine(reason)}`,
+  'landing.waiting': ({ reason }) => `waits to land: ${oneLine(waitText(reason))}`,
+  'landing.conflicted': ({ files }) => `conflicts in ${filesText(files)}`,
+  'landing.rejected': ({ reason }) => `cannot land: ${oneLine(reason)}`,
+  'landing.withdrawn': ({ reason }) => `left the queue: ${oneLine(reason)}`,
+  'check.started': ({ command, target }) => `a check for ${target} began: ${oneLine(command)}`,
+  'check.ended': ({ verdict, exitCode }) =>
+    `the check ended: ${verdict}${exitCode ? `, exit code ${exitCode}` : ''}`,
+  'queue.paused': ({ id, what, reason }) =>
+    `the queue of ${id} ${what === 'accept' ? 'accepts no more tasks' : 'lands nothing'}${because(reason)}`,
+  'queue.resumed': ({ id, what }) =>
+    `the queue of ${id} ${what === 'accept' ? 'accepts tasks' : 'lands'} again`,
+  'queue.retried': ({ id }) => `the queue of ${id} runs its checks again`,
+  'queue.decided': ({ id }) => `the queue of ${id} has a new plan`,
+  'queue.stalled': ({ id, reason }) => `the queue of ${id} stalled: ${oneLine(waitText(reason))}`,
+  'queue.moving': ({ id }) => `the queue of ${id} moves again`,
+  'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
+  'artifact.added': ({ kind, address }) => `result: ${kind} ${address}`,
+  'node.joined': ({ id, name }) => `machine ${name} (${id}) joined`,
+  'node.left': ({ id }) => `machine ${id} left`,
+  'resource.taken': ({ id, holder }) => `${holder} holds ${id}`,
+  'resource.released': ({ id }) => `${id} is free`,
+  'schedule.set': ({ name, agent }) => `schedule ${name} of ${agent} set`,
+  'schedule.fired': ({ id }) => `schedule ${id} fired`,
+  'schedule.removed': ({ id }) => `schedule ${id} removed`,
+};
+
+const plainNames: Readonly<Record<string, string>> = { dependsOn: 'dependencies', workItem: 'work item' };
+
+function plainName(key: string): string {
+  return plainNames[key] ?? key;
+}
+
+function filesText(paths: readonly string[], more = 0): string {
+  const [first = 'no file', ...others] = paths;
+  const rest = others.length + more;
+  return rest === 0 ? first : `${first} and ${rest} more`;
+}

@@ -1,0 +1,63 @@
+/** Why a task waits, in one line for lists. A line that ends with … has more to it: `copse why` shows all. */
+
+import type { Attention, Question, Session } from '../../agents/rules/session/session.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import { summarise } from '../../review/rules/pull-request.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
+import { age } from './amounts.ts';
+import { attentionText, resolvedByText, statusTexts } from './status.ts';
+
+/** What the board knows beside the task itself. */
+export interface ReasonFacts {
+  readonly session?: Pick<Session, 'agent' | 'state' | 'finish'> | undefined;
+  /** Its open question. */
+  readonly question?: (Pick<Question, 'tool' | 'what'> & { readonly since: Timestamp }) | undefined;
+  /** What its agent said when it began to wait. */
+  readonly message?: string | null;
+  /** Where it stands in the queue. */
+  readonly place?: string | null;
+}
+
+/** Null when its status says enough. */
+export function reasonLine({ state }: TaskSummary, facts: ReasonFacts, now: Timestamp): string | null {
+  switch (state.status) {
+    case 'in_progress':
+      return waitsLine(facts, now);
+    case 'landing':
+      return facts.place ? oneLine(facts.place) : null;
+    case 'in_review':
+      if (state.pullRequest !== null) return oneLine(summarise(state.pullRequest));
+      return oneLine(facts.session?.finish?.summary ?? '') || statusTexts.in_review;
+    case 'needs_attention':
+      return oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver));
+    case 'stuck':
+    case 'failed':
+      return oneLine(state.reason);
+    case 'cancelled':
+      return state.reason === null ? null : oneLine(state.reason);
+    default:
+      return null;
+  }
+}
+
+const attentions: Readonly<Record<Attention, string>> = {
+  permission: 'asks for a permission',
+  idle: 'waits for you',
+};
+
+function waitsLine({ question, session, message }: ReasonFacts, now: Timestamp): string | null {
+  if (question !== undefined)
+    return `asks to use ${question.tool} (waiting ${age(question.since, now)}): ${oneLine(question.what)}`;
+  const attention = session?.state.life === 'live' ? session.state.attention : null;
+  if (attention === null) return null;
+  return message ? `${attentions[attention]}: ${oneLine(message)}` : attentions[attention];
+}
+
+/** The first line that says something; … stands for the others. */
+export function oneLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  const first = lines.findIndex((line) => line !== '');
+  if (first === -1) return '';
+  const hasMore = lines.slice(first + 1).some((line) => line !== '');
+  return hasMore ? `${(lines[first] ?? '').replace(/[:;]$/, '')} …` : (lines[first] ?? '');
+}
