@@ -83,19 +83,24 @@ export class Terminal {
     try {
       return await work();
     } finally {
-      if (this.#options.saved !== null) await restoreTerminal(this.#options.saved);
+      await this.#restore();
       this.enter();
     }
   }
 
   /** While another program's last words are on the screen. */
   async anyKey(): Promise<void> {
+    await this.#restore();
     this.#input.setRawMode(true);
     this.#input.resume();
     await new Promise<void>((resolve) => (this.#onAnyKey = resolve));
     this.#onAnyKey = undefined;
     this.#input.pause();
     this.#input.setRawMode(false);
+  }
+
+  async #restore(): Promise<void> {
+    if (this.#options.saved !== null) await restoreTerminal(this.#options.saved);
   }
 
   #read(bytes: Buffer): void {
