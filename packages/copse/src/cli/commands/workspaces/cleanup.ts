@@ -18,6 +18,8 @@ import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.
 
 interface Options {
   readonly force?: boolean;
+  /** Answers the question that a person would be asked. */
+  readonly yes?: boolean;
   readonly deleteBranch?: boolean;
   readonly json?: boolean;
 }
@@ -55,7 +57,8 @@ type Cleaned = Omit<CleanedUp, 'removed'> & {
 function removeFinished(cli: Cli, context: WorkspaceContext, options: Options): Promise<Cleaned> {
   return cleanUp(context, {
     isForced: options.force ?? false,
-    mayRemove: (question) => (canAsk(cli, options) ? confirm(question) : Promise.resolve(false)),
+    mayRemove: (question) =>
+      options.yes || !canAsk(cli, options) ? Promise.resolve(options.yes ?? false) : confirm(question),
   });
 }
 
@@ -76,10 +79,10 @@ async function removeNamed(
   let outcome = await removeWorkspace(context, task, request);
   if (outcome.kind === 'question') {
     const { question } = outcome;
-    if (!canAsk(cli, options)) {
-      fail('wrong_status', question, `copse cleanup ${task} --force (uncommitted files are rescued first)`);
+    if (!options.yes && !canAsk(cli, options)) {
+      fail('wrong_status', question, `copse cleanup ${task} --yes (uncommitted files are rescued first)`);
     }
-    if (!(await confirm(question))) return undefined;
+    if (!options.yes && !(await confirm(question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
   }
   if (outcome.kind === 'removed') return { removed: [await withIgnored(context, outcome)], kept: [] };
