@@ -173,7 +173,7 @@ describe('copse cleanup', () => {
     const { code, stderr } = await copse(['cleanup', task], at);
     expect(code).toBe(4);
     expect(stderr).toMatch(/uncommitted changes and 1 unmerged commit/);
-    expect(stderr).toContain(`copse cleanup ${task} --force`);
+    expect(stderr).toContain(`copse cleanup ${task} --yes`);
     expect(everyByte(worktree)).toEqual(before);
   });
 
