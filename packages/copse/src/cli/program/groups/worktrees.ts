@@ -138,7 +138,7 @@ function addRescue(program: CopseCommand, on: On): void {
       ['copse rescue list', ''],
       ['copse rescue list a1b2', 'of one task'],
     ])
-    .action(on(() => import('../../commands/workspaces/rescue-list.ts')));
+    .action(on(() => import('../../commands/workspaces/rescue/list.ts')));
   rescue
     .command('show')
     .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
@@ -148,7 +148,7 @@ function addRescue(program: CopseCommand, on: On): void {
       ['copse rescue show cp-a1b2', ''],
       ['copse rescue show cp-a1b2 --json', 'for scripts'],
     ])
-    .action(on(() => import('../../commands/workspaces/rescue-show.ts')));
+    .action(on(() => import('../../commands/workspaces/rescue/show.ts')));
   rescue
     .command('restore')
     .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
@@ -159,7 +159,7 @@ function addRescue(program: CopseCommand, on: On): void {
       ['copse rescue restore cp-a1b2', 'into its worktree'],
       ['copse rescue restore cp-a1b2 --into .', 'into the current checkout'],
     ])
-    .action(on(() => import('../../commands/workspaces/rescue-restore.ts')));
+    .action(on(() => import('../../commands/workspaces/rescue/restore.ts')));
   rescue
     .command('move')
     .argument('<id>', 'the task whose worktree gets the files')
@@ -170,7 +170,7 @@ function addRescue(program: CopseCommand, on: On): void {
       ['copse rescue move a1b2 src/login.ts', 'this file'],
       ['copse rescue move a1b2', 'the files that its session changed'],
     ])
-    .action(on(() => import('../../commands/workspaces/rescue-move.ts')));
+    .action(on(() => import('../../commands/workspaces/rescue/move.ts')));
 }
 
 function addTend(program: CopseCommand, on: On): void {
