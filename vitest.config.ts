@@ -37,7 +37,13 @@ const FAULTS = [
 ];
 
 /** They have a long version (test/support/long.ts); `npm run test:faults` runs these and those above, and nothing else. */
-const LONG = [...FAULTS, ...SIMULATION, ...CLONES, 'test/**/rescue-restore.test.ts'];
+const LONG = [
+  ...FAULTS,
+  ...SIMULATION,
+  ...CLONES,
+  'test/cli/contract/{examples,man-pages,wrong-inputs}.test.ts',
+  'test/**/rescue-restore.test.ts',
+];
 
 const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));
 const left = isLong || isNamed ? [] : FAULTS;

@@ -193,11 +193,24 @@ function emitTypes() {
   if (status !== 0) throw new BuildError('The type declarations could not be written; tsc says why above.');
 }
 
+// From the sources, so that a page is never older than its command.
+function writeManPages() {
+  const node = join(root, 'node_modules', '.bin', 'node');
+  const { status } = spawnSync(node, [join(root, 'scripts', 'man-pages.ts')], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) throw new BuildError('The man pages could not be written; the reason is above.');
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const release = process.argv.includes('--release');
   try {
     await build({ release });
-    if (!process.argv.includes('--no-types')) emitTypes();
+    if (!process.argv.includes('--no-types')) {
+      emitTypes();
+      writeManPages();
+    }
     console.log('built packages/copse/dist');
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;

@@ -43,8 +43,8 @@ export function copse(argv: readonly string[], options: RunOptions): Promise<Fin
   return needsProcess(argv, options) ? copseProcess(argv, options) : copseInside(argv, options);
 }
 
-/** They own the terminal or the input for as long as they run, or print through a library that knows only the process. */
-const PROCESSES = new Set(['demo', 'mcp', 'attach', 'completion', 'complete']);
+/** They own the terminal or the input for as long as they run. */
+const PROCESSES = new Set(['demo', 'mcp', 'attach']);
 
 /** Git and the programs that a command starts inherit the variables of the process, not those that `main` is given. */
 function needsProcess([command = '']: readonly string[], { env = {} }: RunOptions): boolean {

@@ -32,14 +32,14 @@ beforeAll(async () => {
 const STYLE = /^copse: \S.*(\n\(.*\))?\n( {2}→ \S.*\n)+$/;
 
 const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
-  [['xyzzy'], "Unknown command 'xyzzy'."],
-  [['lst'], 'Did you mean one of list, ls?'],
+  [['xyzzy'], 'There is no command "xyzzy".'],
+  [['lst'], 'Did you mean list?'],
   [['list', '--stauts', 'x'], 'Did you mean --status?'],
-  [['--nonsense'], "Unknown option '--nonsense'."],
-  [['add'], "Missing required argument 'title'."],
-  [['show'], "Missing required argument 'id'."],
-  [['show', 'a', 'b'], 'Too many arguments'],
-  [['add', 'x', '--priority'], "Option '--priority <p1-p5>' argument missing."],
+  [['--nonsense'], 'copse has no option "--nonsense".'],
+  [['add'], 'copse add needs <title>'],
+  [['show'], 'copse show needs <id>'],
+  [['show', 'a', 'b'], 'takes at most one word'],
+  [['add', 'x', '--priority'], '--priority <p1-p5> needs a value'],
   [['add', 'x', '--priority', 'p9'], 'The priority must be p1 to p5 (p5 is the most urgent), not "p9".'],
   [['add', 'x', '--area', '../x'], '"../x" is not an area'],
   [['add', 'x', '--requires', 'a b'], '"a b" is not a capability'],
@@ -61,7 +61,7 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['events', '--after', 'yesterday'], '"yesterday" is not an event number.'],
   [['events', '--last', '-1'], '"-1" is not'],
   [['config', 'edit'], 'copse config takes show, check, accept, schema or accept-remotes, not "edit".'],
-  [['completion', 'tcsh'], 'The shell must be bash, zsh or fish, not "tcsh".'],
+  [['completion', 'tcsh'], 'The shell must be bash, zsh or fish.'],
 ];
 
 const notFound: readonly (readonly [argv: readonly string[], says: string])[] = [

@@ -56,6 +56,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
   answer: () => ['answer', 'cp-bbbb'],
   review: () => ['review'],
   diff: () => ['diff', task],
+  switch: () => ['switch', task],
   'board restore': () => ['board', 'restore'],
   doctor: () => ['doctor'],
   config: () => ['config'],

@@ -192,7 +192,15 @@ describe('ids', () => {
     expect(await answer(['show', 'aaaab'], { cwd: fresh })).toMatchObject({ title: 'Three' });
   });
 
-  test.each(['', 'cp-', '%', '_', '*', 'cp-zzzzzz'])('%j fits no task', async (text) => {
+  test('of a task cannot be empty', async () => {
+    const { code, stderr } = await copse(['show', ''], { cwd });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'copse: The id of the task is empty.\n  → copse list\n',
+    });
+  });
+
+  test.each(['cp-', '%', '_', '*', 'cp-zzzzzz'])('%j fits no task', async (text) => {
     const { code, stdout, stderr } = await copse(['show', text], { cwd });
     expect({ code, stdout, stderr }).toEqual({
       code: 3,

@@ -1,7 +1,6 @@
 /** What the command line prints where: colours, untrusted text, pipes, long lists, help and completion. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -158,112 +157,6 @@ describe('a thousand tasks', () => {
 });
 
 describe('help', () => {
-  const commands: readonly (readonly [command: string, hasExamples: boolean])[] = [
-    ['', true],
-    ['add', true],
-    ['show', true],
-    ['list', true],
-    ['edit', true],
-    ['delete', true],
-    ['plan', false],
-    ['plan add', true],
-    ['plan show', true],
-    ['plan list', true],
-    ['ledger', false],
-    ['ledger add', true],
-    ['ledger list', true],
-    ['events', true],
-    ['export', true],
-    ['import', true],
-    ['work', true],
-    ['worktrees', true],
-    ['cleanup', true],
-    ['tend', true],
-    ['sync', true],
-    ['diff', true],
-    ['rescue', false],
-    ['rescue list', true],
-    ['rescue show', true],
-    ['rescue restore', true],
-    ['rescue move', true],
-    ['undo', true],
-    ['orchestrate', true],
-    ['logs', true],
-    ['merge', true],
-    ['queue', true],
-    ['queue pause', true],
-    ['queue resume', true],
-    ['queue front', true],
-    ['queue cancel', true],
-    ['queue retry', true],
-    ['radar', true],
-    ['restart', true],
-    ['resume', true],
-    ['review', true],
-    ['demo', true],
-    ['finish', true],
-    ['stuck', true],
-    ['phase', true],
-    ['heartbeat', true],
-    ['agents', true],
-    ['init', true],
-    ['mcp', true],
-    ['answer', true],
-    ['cost', true],
-    ['notify', true],
-    ['attach', true],
-    ['pause', true],
-    ['cancel', true],
-    ['why', true],
-    ['config', true],
-    ['doctor', true],
-    ['board', false],
-    ['board backup', true],
-    ['board restore', true],
-    ['board rebuild', true],
-    ['completion', true],
-  ];
-
-  test('of every command describes it, shows its examples and needs no repository', async () => {
-    const runs = await Promise.all(
-      commands.map(([command]) => copse([...command.split(' ').filter(Boolean), '--help'], { cwd: area })),
-    );
-    for (const [index, [command, hasExamples]] of commands.entries()) {
-      const { code, stdout, stderr } = runs[index] ?? { code: null, stdout: '', stderr: '' };
-      expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
-      const [use, empty, description] = stdout.split('\n');
-      expect(use).toMatch(new RegExp(`^Usage: copse ${command.replace('delete', '(delete\\|rm|delete)')}`));
-      expect(empty).toBe('');
-      expect(description).toMatch(/^[A-Z].+/);
-      expect({ command, has: /^Examples:\n {2}\S/m.test(stdout) }).toEqual({ command, has: hasExamples });
-      if (hasExamples)
-        expect(stdout).toContain(command === 'completion' ? 'copse completion' : `copse ${command}`);
-    }
-  });
-
-  test('lists every command, and there is none without a row above', async () => {
-    const listed = (text: string) =>
-      [...text.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)?(?: |$)/gm)].map(([, name]) => name);
-    const known = commands.map(([command]) => command);
-    for (const above of ['', 'plan', 'ledger', 'queue', 'rescue', 'board']) {
-      const text = await printed([...above.split(' ').filter(Boolean), '--help'], { cwd: area });
-      const start = text.indexOf(above === '' ? 'Set up:' : 'Commands:');
-      const names = listed(text.slice(start, text.indexOf('Examples:') >>> 0)).filter(
-        (name) => name !== 'help',
-      );
-      expect(names.length).toBeGreaterThan(1);
-      for (const name of names) expect(known).toContain(`${above} ${name}`.trim());
-    }
-  });
-
-  test('without --help goes to stderr: copse plan alone', async () => {
-    for (const argv of [['plan'], ['ledger']]) {
-      const { code, stdout, stderr } = await copse(argv, { cwd: area });
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('Usage: copse');
-    }
-  });
-
   test('version is one line, the same in every spelling', async () => {
     const [short, long] = await Promise.all([
       printed(['-V'], { cwd: area }),
@@ -273,52 +166,6 @@ describe('help', () => {
     expect(short).toBe(long);
   });
 });
-
-describe('completion', () => {
-  test.each(['bash', 'zsh', 'fish'])('for %s is a script that the shell accepts', async (shellName) => {
-    const script = await printed(['completion', shellName], { cwd: area });
-    expect(script).toContain('copse');
-    expect(script).not.toContain(area);
-    const file = path.join(area, `completion.${shellName}`);
-    writeFileSync(file, script);
-    const { error, status, stderr } = spawnSync(shellName, ['-n', file], { encoding: 'utf8' });
-    // A shell that is not installed cannot be asked.
-    if (error === undefined) expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  });
-
-  test('suggests commands and the ids of live tasks with their titles', async () => {
-    const at = { cwd: newRepository(area) };
-    const [one, two] = await newTasks(['Größe', 'Zwei'], at);
-    expect(await suggestions(['sh'], at.cwd)).toContain('show');
-    expect(await suggestions(['plan', ''], at.cwd)).toEqual(expect.arrayContaining(['add', 'show', 'list']));
-    for (const command of ['show', 'edit', 'delete']) {
-      const ids = await suggestions([command, ''], at.cwd);
-      expect(ids.toSorted()).toEqual([one.id, two.id].toSorted());
-    }
-    expect(await suggestions(['show', one.id.slice(0, 6)], at.cwd)).toContain(one.id);
-    expect(await printed(['complete', '--', 'show', ''], at)).toContain(`${one.id}\tGröße\n`);
-    const commands = await suggestions([''], at.cwd);
-    expect(commands).toContain('add');
-    expect(commands).not.toContain('completion-script');
-  });
-
-  test('prints nothing without a board', async () => {
-    expect(await suggestions(['show', ''], area)).toEqual([]);
-    const env = { COPSE_BOARD: 'postgres://127.0.0.1:1/none' };
-    expect(await copse(['complete', '--', 'show', ''], { cwd: newRepository(area), env })).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-  });
-});
-
-async function suggestions(words: readonly string[], cwd: string): Promise<string[]> {
-  const text = await printed(['complete', '--', ...words], { cwd });
-  return text
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith(':'))
-    .map((line) => line.split('\t')[0] ?? '');
-}
 
 /** A line for bash in which `copse` is the program under test. */
 function shell(line: string, cwd: string): ReturnType<typeof finished> {

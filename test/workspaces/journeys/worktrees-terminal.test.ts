@@ -72,7 +72,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     writeFileSync(path.join(worktree, 'evil'), '\u001b]0;owned\u0007\u001b[2Jx\n');
     git(worktree, 'add', '.');
     git(worktree, 'commit', '--quiet', '--message=evil');
-    const screen = await onTerminal(['diff', task], at.cwd, []);
+    const screen = await onTerminal(['diff', task], at.cwd, [], { GIT_PAGER: 'cat' });
     expect(screen).toContain('x1b]0;owned');
     expect(screen).not.toContain('\u001b');
   });

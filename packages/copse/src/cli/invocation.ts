@@ -1,9 +1,10 @@
 /** What every command gets: folder, environment, output, words and options. */
 
-import type { Command, OptionValues } from 'commander';
+import type { OptionValues } from 'commander';
 
 import type { Host } from './host.ts';
 import type { Output } from './output.ts';
+import type { CopseCommand } from './program/command.ts';
 
 type Streams = Pick<Host, 'stdin' | 'stdout' | 'stderr'>;
 
@@ -16,7 +17,7 @@ export interface Cli extends Pick<Host, 'cwd' | 'env' | 'stdin'> {
 
 export interface Invocation<Options extends OptionValues = OptionValues> {
   readonly cli: Cli;
-  readonly program: Command;
+  readonly program: CopseCommand;
   readonly words: readonly string[];
   readonly options: Options;
 }

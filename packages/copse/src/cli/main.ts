@@ -1,12 +1,13 @@
 /** Runs one command and turns its result into output and an exit code. */
 
-import { type Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 
 import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { type Host, ownProcess } from './host.ts';
 import type { Cli } from './invocation.ts';
 import { openOutput, reportFailure } from './output.ts';
+import type { CopseCommand } from './program/command.ts';
 import { createProgram } from './program/program.ts';
 
 export async function main(
@@ -37,34 +38,21 @@ export async function main(
     }
     if (argv[0] === 'complete') {
       const { answerCompletions } = await import('./completion.ts');
-      await answerCompletions(program, cli);
+      await answerCompletions(program, cli, argv.slice(argv[1] === '--' ? 2 : 1));
+      return exitCodes.done;
     }
     await program.parseAsync([...argv], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     // Commander throws for --help and --version too.
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    // A command with subcommands, alone, has printed its help.
-    if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
-    const failure = explain(error, `copse ${commandPath(program, argv)}--help`);
+    const failure = await explain(error, program, argv);
     reportFailure(failure, { to: host.stderr, asJson: argv.includes('--json') });
     return exitCodeOf(failure.code);
   }
 }
 
-function commandPath(program: Command, argv: readonly string[]): string {
-  let path = '';
-  let command = program;
-  for (const word of argv) {
-    const next = command.commands.find((known) => known.name() === word || known.aliases().includes(word));
-    if (next === undefined) break;
-    path += `${next.name()} `;
-    command = next;
-  }
-  return path;
-}
-
-function explain(error: unknown, help: string): Failure {
+async function explain(error: unknown, program: CopseCommand, argv: readonly string[]): Promise<Failure> {
   if (error instanceof CommandFailed) return error.failure;
   if (error instanceof Unavailable) {
     return {
@@ -74,12 +62,8 @@ function explain(error: unknown, help: string): Failure {
     };
   }
   if (error instanceof CommanderError) {
-    const reason = error.message.replace(/^error: /, '').replace(/([^.?!)])$/, '$1.');
-    return {
-      code: 'usage',
-      reason: reason.charAt(0).toUpperCase() + reason.slice(1),
-      next: [help],
-    };
+    const { explainUsage } = await import('./program/usage.ts');
+    return explainUsage(error, program, argv);
   }
   const surprise = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {

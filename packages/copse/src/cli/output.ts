@@ -21,6 +21,10 @@ export interface Output {
   readonly style: (style: Style, text: string) => string;
   /** Whether a person reads the output. */
   readonly isTerminal: boolean;
+  /** Replaces the last line of a terminal on stderr, which it must be; an empty text removes the line. */
+  progress(text: string): void;
+  /** Whether a person reads the remarks. */
+  areNotesShown(): boolean;
   /** The current width of the terminal. */
   columns(): number;
   rows(): number;
@@ -58,6 +62,8 @@ export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
     // Colours only on a terminal, and never with NO_COLOR.
     style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
     isTerminal: stdout.isTTY === true,
+    progress: (text) => void host.stderr.write(`\r\u001b[K${text}`),
+    areNotesShown: () => (host.stderr as { readonly isTTY?: boolean }).isTTY === true,
     columns: () => stdout.columns ?? USUAL_COLUMNS,
     rows: () => stdout.rows ?? USUAL_ROWS,
   };
@@ -81,6 +87,13 @@ export function reportFailure(
     return;
   }
   const label = (text: string) => styleText('red', text, { stream: stderr, validateStream: true });
-  stderr.write(`${label('copse:')} ${shown(reason)}\n`);
-  for (const step of next) stderr.write(`  → ${shown(step)}\n`);
+  stderr.write(`${label('copse:')} ${cut(shown(reason))}\n`);
+  for (const step of next) stderr.write(`  → ${cut(shown(step))}\n`);
+}
+
+const LONGEST_WORD = 300;
+
+/** A word that fills the screen hides the rest of the message. */
+function cut(text: string): string {
+  return text.replaceAll(/\S{301,}/g, (word) => `${word.slice(0, LONGEST_WORD)}…`);
 }

@@ -18,6 +18,8 @@ const WITHOUT: ReadonlySet<string> = new Set([
   'doctor',
   'demo',
   'completion',
+  'shell-init',
+  'help',
   'hook',
   'tend',
 ]);

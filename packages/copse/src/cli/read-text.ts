@@ -23,6 +23,8 @@ export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promi
 /** A file's text, or standard input for `-`. */
 export async function readInput(cli: Cli, file: string): Promise<string> {
   if (file === '-') return text(cli.stdin());
+  if (file.trim() === '')
+    return fail('invalid', 'The name of the file is empty.', 'use - for standard input');
   if (cli.env[FOR_SESSION] !== undefined)
     return fail(
       'not_this_session',

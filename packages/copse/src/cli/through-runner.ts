@@ -21,7 +21,15 @@ interface Said {
 }
 
 /** These need no board. */
-const HERE: ReadonlySet<string> = new Set(['hook', 'mcp', 'completion', 'complete', 'help', 'demo']);
+const HERE: ReadonlySet<string> = new Set([
+  'hook',
+  'mcp',
+  'completion',
+  'complete',
+  'help',
+  'demo',
+  'shell-init',
+]);
 
 export function isForRunner(argv: readonly string[], env: Cli['env']): boolean {
   const [first = '-'] = argv;

@@ -31,10 +31,40 @@ export async function joinTerminal(name: string, { env }: Surroundings): Promise
   await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
 }
 
-/** False when the person has no pager. */
-export async function showInPager(text: string, { env }: Surroundings): Promise<boolean> {
+/** As git chooses it, but never by the settings of the repository, which agents can write. False when there is none. */
+export async function showInPager(text: string, surroundings: Surroundings): Promise<boolean> {
   const { page } = await import('../processes/pager.ts');
-  return page(text, env['PAGER']);
+  const { env } = surroundings;
+  return page(text, env['GIT_PAGER'] ?? (await personalSetting('core.pager', surroundings)) ?? env['PAGER']);
+}
+
+/** Of the person's git settings for all repositories. */
+async function personalSetting(name: string, surroundings: Surroundings): Promise<string | undefined> {
+  const { openTrustedDir } = await import('../git/directory/trusted-dir.ts');
+  const identity = await import('../git/identity.ts');
+  return identity.personalSetting(openTrustedDir(requireRepository(surroundings)), name);
+}
+
+/** Undefined when the person has not chosen one. */
+export async function usualDiffTool(surroundings: Surroundings): Promise<string | undefined> {
+  return (
+    (await personalSetting('diff.tool', surroundings)) ?? (await personalSetting('merge.tool', surroundings))
+  );
+}
+
+/** Opens two commits in a diff tool that git knows, or that the person's settings name; the exit code. */
+export async function openDiffTool(
+  { from, to, tool }: { readonly from: string; readonly to: string; readonly tool: string },
+  surroundings: Surroundings,
+): Promise<number> {
+  const { openTrustedDir } = await import('../git/directory/trusted-dir.ts');
+  const { gitAtTerminal } = await import('../git/process.ts');
+  const { withScratch } = await import('../git/worktrees/place.ts');
+  const dir = openTrustedDir(requireRepository(surroundings));
+  // In an empty work tree, because git reads attributes of the files that it finds there.
+  return withScratch(dir, (scratch) =>
+    gitAtTerminal(dir, ['difftool', `--tool=${tool}`, from, to, '--'], scratch),
+  );
 }
 
 /** Runs another command of copse with the terminal of this process. */

@@ -77,10 +77,12 @@ const docker = section(
   { enabled: agent.dockerEnabled, env: {} },
 ).describe('The container of an agent with `sandbox: docker`.');
 
+export const runtimes = ['claude-sdk', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'command'] as const;
+
 const agentSection = section(
   {
     runtime: z
-      .enum(['claude-sdk', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'command'])
+      .enum(runtimes)
       .describe('What runs the agent; default: `command` if one is given, else the first installed runtime.'),
     command: command.describe(
       'Program of the runtimes `command` and `acp`: a shell command, or a list of program and arguments.',

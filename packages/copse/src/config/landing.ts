@@ -27,10 +27,12 @@ const check = z
     'A command that must pass before the target moves: a shell command, or a mapping with more settings.',
   );
 
+export const landingPolicies = ['auto', 'review', 'pr', 'none'] as const;
+
 /** Settings that an agent may override; the others belong to the queue of a target. */
 const perLanding = {
   policy: z
-    .enum(['auto', 'review', 'pr', 'none'])
+    .enum(landingPolicies)
     .describe(
       'Next step of finished work: enter the queue, wait for a review, become a pull request, or none.',
     ),

@@ -6,8 +6,8 @@ const COPSE = { name: 'Copse', email: 'copse@localhost' } as const;
 
 export async function identityEnv(dir: TrustedDir): Promise<Readonly<Record<string, string>>> {
   const [name = COPSE.name, email = COPSE.email] = await Promise.all([
-    personal(dir, 'user.name'),
-    personal(dir, 'user.email'),
+    personalSetting(dir, 'user.name'),
+    personalSetting(dir, 'user.email'),
   ]);
   const said = (variable: string, otherwise: string): string => {
     const value = process.env[variable]?.trim();
@@ -21,8 +21,8 @@ export async function identityEnv(dir: TrustedDir): Promise<Readonly<Record<stri
   };
 }
 
-/** Does not read the repository's own configuration: agents can write it. */
-async function personal(dir: TrustedDir, name: string): Promise<string | undefined> {
+/** Of the person's settings for all repositories. Those of the repository are not read: agents can write them. */
+export async function personalSetting(dir: TrustedDir, name: string): Promise<string | undefined> {
   const { code, stdout } = await tryGit(dir, ['config', '--global', name], { isNetwork: true });
   const value = stdout.toString().trim();
   return code === 0 && value !== '' ? value : undefined;

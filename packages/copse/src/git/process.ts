@@ -246,6 +246,20 @@ export function startGit(
   });
 }
 
+/**
+ * A git that a person talks to, with the person's settings and no limits: its child processes are programs of the person's
+ * choice. Resolves with its exit code.
+ */
+export function gitAtTerminal(dir: TrustedDir, argv: readonly string[], workTree: string): Promise<number> {
+  keepIntact(dir);
+  return new Promise((resolve, reject) => {
+    const env = environment(dir, { isNetwork: true, workTree });
+    const child = spawn('git', argv, { cwd: workTree, env, stdio: 'inherit' });
+    child.once('error', (error) => reject(new GitFailed(argv, null, error.message)));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
 function environment(dir: TrustedDir, options: GitOptions): Record<string, string> {
   return {
     ...inherited(options),

@@ -105,7 +105,7 @@ export type PrefixResolution =
 /** The one task that people mean by the beginning of its id. A whole id wins over longer ids that begin with it. */
 export function resolvePrefix(prefix: string, ids: Iterable<TaskId>): PrefixResolution {
   if (!isTaskIdPrefix(prefix)) return { kind: 'unknown' };
-  const wanted = defaultPolicy.naming.taskIdPrefix + withoutTaskPrefix(prefix);
+  const wanted = taskIdBeginning(prefix);
   const matches = new Set<TaskId>();
   for (const id of ids) {
     if (id === wanted) return { kind: 'found', id };
@@ -123,11 +123,30 @@ function* growingDraws(prefix: string, random: () => number, rules: IdRules): Ge
   }
 }
 
+/** The beginning of a task's id as the board spells it: `#A1B2:` means `cp-a1b2`. */
+export function taskIdBeginning(text: string): string {
+  return defaultPolicy.naming.taskIdPrefix + withoutTaskPrefix(text);
+}
+
+export function planIdBeginning(text: string): string {
+  const id = lowerCaseAscii(copied(text));
+  return id.startsWith(PLAN_ID_PREFIX) ? id : PLAN_ID_PREFIX + id;
+}
+
 function withoutTaskPrefix(text: string): string {
   const { taskIdPrefix } = defaultPolicy.naming;
-  const id = lowerCaseAscii(text);
+  const id = lowerCaseAscii(copied(text));
   return id.startsWith(taskIdPrefix) ? id.slice(taskIdPrefix.length) : id;
 }
+
+/** Without what stands around an id where it is printed: `#a1b2`, `cp-a1b2:`, `(cp-a1b2)`. */
+export function copied(text: string): string {
+  return text.length > LONGEST_COPIED
+    ? text
+    : text.replace(/^[ #('"`[]+/, '').replace(/[ :;,.!?)'"`\]…]+$/, '');
+}
+
+const LONGEST_COPIED = 100;
 
 function drawCharacters(length: number, random: () => number): string {
   let characters = '';

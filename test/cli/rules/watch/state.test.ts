@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { actions, possibleActions, splitWords } from '../../../../packages/copse/src/cli/watch/actions.ts';
 import { KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
-import type { Effect, WatchState } from '../../../../packages/copse/src/cli/watch/model.ts';
+import type { WatchEffect, WatchState } from '../../../../packages/copse/src/cli/watch/model.ts';
 import {
   firstState,
   pageUpdated,
@@ -20,7 +20,7 @@ const later = now + 10_000;
 /** The state after the keys, and the effects on the way. */
 function typed(state: WatchState, keys: string, at = later) {
   const parser = new KeyParser();
-  const effects: Effect[] = [];
+  const effects: WatchEffect[] = [];
   let next = state;
   for (const key of [...parser.feed(Buffer.from(keys)), ...parser.flush()]) {
     const pressed = press(next, key, { rows: 24, now: at });

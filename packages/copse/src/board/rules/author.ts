@@ -32,6 +32,11 @@ export function sessionFrom(env: Environment): SessionAuthor | undefined {
  */
 export const FOR_SESSION = 'COPSE_FOR_SESSION';
 
+/** Whether a person types the command: no session, no sandbox and no runner has a part in it. */
+export function isPerson(env: Environment): boolean {
+  return !env['COPSE_SESSION_ID'] && !env['COPSE_SANDBOX'] && env[FOR_SESSION] === undefined;
+}
+
 /** The task of the environment. */
 export function taskFrom(env: Environment): TaskId | undefined {
   return parseTaskId(env['COPSE_TASK_ID'] ?? '');

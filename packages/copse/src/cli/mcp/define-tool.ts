@@ -137,6 +137,8 @@ function outputTo(lines: string[]): Output {
     note: (text) => void lines.push(text),
     style: (_, text) => text,
     isTerminal: false,
+    progress: () => {},
+    areNotesShown: () => false,
     columns: () => Number.POSITIVE_INFINITY,
     rows: () => Number.POSITIVE_INFINITY,
   };

@@ -14,6 +14,8 @@ export type On = (load: () => Promise<{ readonly run: Run }>) => (this: Command)
 /** A command with all its names: the command line sets up only the one that its first word names. */
 export interface CommandEntry {
   readonly names: readonly string[];
+  /** It speaks about all commands, so all are set up. */
+  readonly needsAll?: true;
   readonly add: (program: CopseCommand, on: On) => void;
 }
 

@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { refuseSessions } from '../by-session.ts';
 import type { Cli } from '../invocation.ts';
 import { noticeChanges } from '../pending.ts';
-import { CopseCommand } from './command.ts';
+import { CopseCommand, HELP_COLUMNS } from './command.ts';
 import { agentsCommands } from './groups/agents.ts';
 import { boardCommands } from './groups/board.ts';
 import { dailyCommands } from './groups/daily.ts';
@@ -17,53 +17,58 @@ import { landingCommands } from './groups/landing.ts';
 import { setUpCommands } from './groups/set-up.ts';
 import { tasksCommands } from './groups/tasks.ts';
 import { worktreesCommands } from './groups/worktrees.ts';
+import { wholeHelp } from './help.ts';
 import type { CommandEntry, Run } from './parts.ts';
 
 /** In the order of `copse --help`. */
 const groups: readonly (readonly [heading: string, commands: readonly CommandEntry[]])[] = [
-  ['Daily:', dailyCommands],
-  ['Tasks:', tasksCommands],
-  ['Agents:', agentsCommands],
-  ['Worktrees:', worktreesCommands],
-  ['Landing:', landingCommands],
-  ['Set up:', setUpCommands],
-  ['Board:', boardCommands],
-  ['For agents:', forAgentsCommands],
+  ['Daily', dailyCommands],
+  ['Tasks', tasksCommands],
+  ['Agents', agentsCommands],
+  ['Worktrees', worktreesCommands],
+  ['Landing', landingCommands],
+  ['Set-up', [...setUpCommands, ...boardCommands]],
+  ['For agents', forAgentsCommands],
 ];
 
 /** With the first word of the command line, only that command is set up, which is faster. */
 export function createProgram(cli: Cli, first?: string): CopseCommand {
-  const program = new CopseCommand('copse')
-    .description('Runs many coding agents on one git repository, and lands their work through a merge queue.')
-    .version(cli.version)
+  const program = new CopseCommand('copse');
+  const columns = () => Math.min(HELP_COLUMNS, cli.output.columns());
+  program
+    .usage('<command> [options]')
+    .description('Runs many coding agents on one git repository, and lands their work.')
+    .version(cli.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
     .exitOverride()
-    .showSuggestionAfterError()
+    // main.ts suggests, and only commands that change nothing.
+    .showSuggestionAfterError(false)
+    .helpCommand(false)
     .configureHelp({ subcommandTerm: nameOf })
-    .addHelpCommand(helpCommand())
     .configureOutput({
       writeOut: (text) => void cli.output.raw(text),
-      // main.ts prints errors; only help for a missing subcommand comes through here.
-      writeErr: (text) => void (text.startsWith('error:') || cli.output.note(text.trimEnd())),
-    })
-    .examples([
-      ['copse demo', 'see how it works'],
-      ['copse add "Rename the config loader"', 'add a task'],
-      ['copse orchestrate', 'let agents work on the tasks'],
-      ['copse show a1b2', 'the beginning of an id is enough'],
-    ]);
+      // main.ts prints errors, those for a missing command too.
+      writeErr: () => {},
+      getOutHelpWidth: columns,
+      getErrHelpWidth: columns,
+    });
+  program.helpInformation = () => wholeHelp(program, columns());
 
   const on = (load: () => Promise<{ readonly run: Run }>) =>
     async function action(this: Command): Promise<void> {
-      refuseSessions(cli, pathOf(this), this.args);
-      await noticeChanges(cli, pathOf(this));
+      const path = (this as CopseCommand).path();
+      refuseSessions(cli, path, this.args);
+      await noticeChanges(cli, path);
       const { run } = await load();
       await run({ cli, program, words: this.args, options: this.optsWithGlobals() });
     };
 
-  const isNamed = groups.some(([, commands]) => commands.some(({ names }) => names.includes(first ?? '')));
+  const isFirst = ({ names }: CommandEntry) => first !== undefined && names.includes(first);
+  const named = groups.flatMap(([, commands]) => commands).find(isFirst);
+  const isOne = named !== undefined && named.needsAll !== true;
   for (const [heading, commands] of groups) {
     program.commandsGroup(heading);
-    for (const { names, add } of commands) if (!isNamed || names.includes(first ?? '')) add(program, on);
+    for (const entry of commands) if (!isOne || isFirst(entry)) entry.add(program, on);
   }
   return program;
 }
@@ -71,18 +76,4 @@ export function createProgram(cli: Cli, first?: string): CopseCommand {
 /** Without arguments and options, so that each command has one line. */
 function nameOf(command: Command): string {
   return [command.name(), ...command.aliases()].join('|');
-}
-
-function helpCommand(): Command {
-  return new CopseCommand('help')
-    .argument('[command]')
-    .description('Show the help of a command.')
-    .helpGroup('Set up:');
-}
-
-/** `plan show`, by the names of commands, not by their aliases. */
-function pathOf(command: Command): string {
-  const names: string[] = [];
-  for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
-  return names.join(' ');
 }

@@ -57,7 +57,7 @@ export interface WatchState {
   readonly message: Message | null;
 }
 
-export type Effect =
+export type WatchEffect =
   | { readonly kind: 'quit' }
   | { readonly kind: 'suspend' }
   /** Runs a command in this process; the message line shows its result. `isAnswer`: the selection goes on to the next need. */
@@ -72,5 +72,5 @@ export type Effect =
 
 export interface Pressed {
   readonly state: WatchState;
-  readonly effect: Effect | null;
+  readonly effect: WatchEffect | null;
 }

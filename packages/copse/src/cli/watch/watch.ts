@@ -11,7 +11,7 @@ import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { type WatchFacts, Following } from './following.ts';
 import type { PressedKey } from './keys.ts';
-import type { Effect, Message, WatchState } from './model.ts';
+import type { WatchEffect, Message, WatchState } from './model.ts';
 import { Renderer } from './renderer.ts';
 import { firstState, pageUpdated, press, toNextNeed, updated } from './state.ts';
 import { Terminal } from './terminal.ts';
@@ -141,7 +141,7 @@ export class Watch {
     this.#set({ ...this.#state, message });
   }
 
-  async #carryOut(effect: Effect): Promise<void> {
+  async #carryOut(effect: WatchEffect): Promise<void> {
     switch (effect.kind) {
       case 'quit':
         return this.#quit();
@@ -229,7 +229,7 @@ export class Watch {
     });
   }
 
-  async #ask(target: Extract<Effect, { kind: 'ask' }>['target']): Promise<void> {
+  async #ask(target: Extract<WatchEffect, { kind: 'ask' }>['target']): Promise<void> {
     const ran = await this.#inside(['answer', target.task, '--json']);
     if (ran.code !== 0) return this.#say(messageOf(ran));
     const { question } = JSON.parse(ran.stdout) as {

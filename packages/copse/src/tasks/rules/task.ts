@@ -67,6 +67,11 @@ export function statusPredicate(status: TaskStatus): string {
   return statusFacts[status].predicate;
 }
 
+/** What a person most likely does with a task of this status, the likeliest first. */
+export function statusCommands(status: TaskStatus): readonly string[] {
+  return statusFacts[status].commands;
+}
+
 export function isFinished(status: TaskStatus): boolean {
   return statusFacts[status].isFinished;
 }

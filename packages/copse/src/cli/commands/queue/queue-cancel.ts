@@ -3,7 +3,7 @@ import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { effectText } from '../../screen/queue-effect-text.ts';
+import { effectText } from './effect-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
 

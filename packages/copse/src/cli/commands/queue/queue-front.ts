@@ -1,7 +1,7 @@
 import { effectOf, hurryTasks } from '../../../queue/act/control.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { effectText } from '../../screen/queue-effect-text.ts';
+import { effectText } from './effect-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
 

@@ -3,14 +3,13 @@ import { isUtf8 } from 'node:buffer';
 import { type TaskReview, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { reviewCommands, reviewSummary } from '../../../explain/review.ts';
-import { showInPager } from '../../../compose/on-demand.ts';
+import { printPatch } from '../workspaces/diff.ts';
 import type { OpenRun } from '../../../compose/run/run.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
 import { askText, canAsk, choose } from '../../ask.ts';
 import { printStarted } from '../../after/task-changes.ts';
-import { patchForReader } from '../../screen/diff-text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { printAhead } from '../../after/ahead.ts';
@@ -60,7 +59,8 @@ function answerOf({ approve: yes, sendBack: no, message }: Options) {
 }
 
 async function list({ output }: Cli, context: RunContext, options: Options): Promise<void> {
-  if (answerOf(options) !== undefined) fail('usage', 'No task given.', 'copse review');
+  if (answerOf(options) !== undefined || options.head !== undefined)
+    fail('usage', 'No task given.', 'copse review');
   const reviews = await listReviews(context);
   if (options.json) {
     output.json({ reviews: reviews.map((review) => reviewView(review)) });
@@ -93,12 +93,6 @@ async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
   if (status !== 'in_review' && status !== 'needs_attention') return;
   if (canAsk(cli, options)) return ask(reviewing, review);
   for (const step of reviewCommands(review)) output.line(output.style('dim', `  → ${step}`));
-}
-
-async function printPatch(cli: Cli, patch: Buffer): Promise<void> {
-  const text = patchForReader(patch, cli.output);
-  const isPaged = cli.output.isTerminal && (await showInPager(text.toString(), cli));
-  if (!isPaged) await cli.output.raw(text);
 }
 
 async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {

@@ -1,16 +1,11 @@
-import { printScript, shells } from '../../completion.ts';
+import { shells } from '../../completion.ts';
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
+import { completionScripts } from '../../program/completion-scripts.ts';
 
-export function run({ program, words }: Invocation): Promise<void> {
+export async function run({ cli, words }: Invocation): Promise<void> {
   const shell = shells.find((known) => known === words[0]);
-  if (shell === undefined) {
-    return fail(
-      'invalid',
-      `The shell must be bash, zsh or fish, not "${words[0]}".`,
-      'copse completion bash',
-    );
-  }
-  printScript(program, shell);
-  return Promise.resolve();
+  if (shell === undefined)
+    return fail('invalid', 'The shell must be bash, zsh or fish.', 'copse completion bash');
+  await cli.output.raw(completionScripts[shell]);
 }

@@ -15,6 +15,7 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [file = '-'] = words;
+  if (file.trim() === '') fail('invalid', 'The name of the file is empty.', 'copse export board.jsonl');
   await withBoard(cli, async ({ board }) => {
     const sink = file === '-' ? standardOutput(cli) : await newFile(path.resolve(cli.cwd, file), options);
     let lines = 0;

@@ -18,6 +18,7 @@ import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.
 
 interface Options {
   readonly force?: boolean;
+  /** Answers the question that a person would be asked. */
   readonly yes?: boolean;
   readonly deleteBranch?: boolean;
   readonly json?: boolean;

@@ -9,6 +9,7 @@ import { canAsk, choose } from '../../ask.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../screen/quote.ts';
+import { withProgress } from '../../screen/progress.ts';
 import { fields } from '../../screen/render.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { tendLater } from './tend-later.ts';
@@ -85,7 +86,11 @@ async function workOn(
   choice: Choice | undefined,
   options: Options,
 ): Promise<Done | undefined> {
-  const worked = orFail(await work(context, id, choice));
+  const told = {
+    doing: `Creating the worktree of ${id}`,
+    stopped: `Stopped. To complete the worktree: copse work ${id}`,
+  };
+  const worked = orFail(await withProgress(cli, told, () => work(context, id, choice)));
   if (worked.kind === 'worked') return worked;
   const { existing } = worked;
   if (!canAsk(cli, options)) {

@@ -21,7 +21,10 @@ function addAgents(program: CopseCommand, on: On): void {
     .argument('[detect]', 'show which agent programs are installed, and whether they start')
     .description('Show running agents, and which agents are configured.')
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
-    .examples([['copse agents detect', 'which agent programs are installed']])
+    .examples([
+      ['copse agents', 'which agents run, and which are configured'],
+      ['copse agents detect', 'which agent programs are installed'],
+    ])
     .action(on(() => import('../../commands/agents/agents.ts')));
 }
 
@@ -67,7 +70,10 @@ function addAttach(program: CopseCommand, on: On): void {
     .details(
       'Ctrl+B D detaches; the agent keeps running. Agents run in tmux with `terminal: tmux` in copse.yml.',
     )
-    .examples([['copse attach a1b2', '']])
+    .examples([
+      ['copse attach a1b2', ''],
+      ['copse attach cp-a1b2', 'the whole id'],
+    ])
     .action(on(() => import('../../commands/agents/attach.ts')));
 }
 
@@ -77,7 +83,10 @@ function addPause(program: CopseCommand, on: On): void {
     .argument('<id>', aTask)
     .description('Stop the agent of a task; copse resume continues.')
     .option('--json', 'print the task as JSON')
-    .examples([['copse pause a1b2', '']])
+    .examples([
+      ['copse pause a1b2', ''],
+      ['copse pause a1b2 --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/tasks/pause.ts')));
 }
 
@@ -91,7 +100,10 @@ function addResume(program: CopseCommand, on: On): void {
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
-    .examples([['copse resume a1b2 --message "Please add a test"', '']])
+    .examples([
+      ['copse resume a1b2', ''],
+      ['copse resume a1b2 --message "Please add a test"', ''],
+    ])
     .action(on(() => import('../../commands/tasks/resume.ts')));
 }
 
@@ -106,7 +118,10 @@ function addRestart(program: CopseCommand, on: On): void {
     .details(
       'The worktree stays the same. A stuck task starts at once; a failed one waits for an orchestrator.',
     )
-    .examples([['copse restart a1b2 --answer "Keep both tables"', '']])
+    .examples([
+      ['copse restart a1b2', ''],
+      ['copse restart a1b2 --answer "Keep both tables"', ''],
+    ])
     .action(on(() => import('../../commands/tasks/restart.ts')));
 }
 
@@ -117,7 +132,10 @@ function addCancel(program: CopseCommand, on: On): void {
     .description('Stop a task for good; its worktree stays.')
     .option('--reason <text>', 'why')
     .option('--json', 'print the task as JSON')
-    .examples([['copse cancel a1b2 --reason "Not needed"', '']])
+    .examples([
+      ['copse cancel a1b2', ''],
+      ['copse cancel a1b2 --reason "Not needed"', ''],
+    ])
     .action(on(() => import('../../commands/tasks/cancel.ts')));
 }
 
@@ -130,6 +148,9 @@ function addCost(program: CopseCommand, on: On): void {
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--json', 'print { "rows": [...], "total" }')
     .details('Dollars are those that the agent programs report; others are unknown. Days are local.')
-    .examples([['copse cost --by day --since 7d', 'the last week']])
+    .examples([
+      ['copse cost --by day --since 7d', 'the last week'],
+      ['copse cost --by agent --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/agents/cost.ts')));
 }

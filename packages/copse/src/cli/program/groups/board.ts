@@ -33,7 +33,10 @@ function addExport(program: CopseCommand, on: On): void {
     .argument('[file]', 'the file to write (default: standard output)')
     .description('Export the board as JSON lines.')
     .option('--force', 'replace an existing file')
-    .examples([['copse export board.jsonl', '']])
+    .examples([
+      ['copse export board.jsonl', ''],
+      ['copse export | gzip > board.jsonl.gz', ''],
+    ])
     .action(on(() => import('../../commands/setup/export.ts')));
 }
 
@@ -44,7 +47,7 @@ function addImport(program: CopseCommand, on: On): void {
     .description('Import an export into an empty board.')
     .option('--json', 'print the result as JSON')
     .examples([
-      ['copse export board.jsonl', ''],
+      ['copse import board.jsonl', ''],
       ['COPSE_BOARD=postgres://db.example/team copse import board.jsonl', 'move to PostgreSQL'],
     ])
     .action(on(() => import('../../commands/setup/import.ts')));
@@ -56,7 +59,10 @@ function addBoard(program: CopseCommand, on: On): void {
     .command('backup')
     .description('Copy the board now; an orchestrator does so at its start and daily.')
     .option('--json', 'print { "file" }')
-    .examples([['copse board backup', '']])
+    .examples([
+      ['copse board backup', ''],
+      ['copse board backup --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/board/backup.ts')));
   board
     .command('restore')
@@ -64,7 +70,10 @@ function addBoard(program: CopseCommand, on: On): void {
     .description('Put a snapshot in the place of the board, which is kept aside.')
     .option('--yes', 'do not ask')
     .option('--json', 'print { "snapshots": [...] }, or { "restored", "board", "aside" }')
-    .examples([['copse board restore', 'which snapshots there are']])
+    .examples([
+      ['copse board restore', 'which snapshots there are'],
+      ['copse board restore board-2026-11-30.db --yes', 'without a question'],
+    ])
     .action(on(() => import('../../commands/board/restore.ts')));
   board
     .command('rebuild')
@@ -74,6 +83,9 @@ function addBoard(program: CopseCommand, on: On): void {
     .details(
       'Branches that did not land go to review, worktrees without commits are paused, tasks that trailers of landed commits name are done. What only the board knew stays unknown: assignments, priorities, dependencies, plans, the ledger.',
     )
-    .examples([['copse board rebuild', 'after the board was lost']])
+    .examples([
+      ['copse board rebuild', 'after the board was lost'],
+      ['copse board rebuild --empty', 'a new board without tasks'],
+    ])
     .action(on(() => import('../../commands/board/rebuild.ts')));
 }

@@ -8,13 +8,13 @@ import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTask, byComma, withDefinition } from '../parts.ts';
 
 export const dailyCommands: readonly CommandEntry[] = [
-  { names: ['add'], add: addAdd },
   { names: ['status'], add: addStatus },
   { names: ['watch'], add: addWatch },
-  { names: ['list', 'ls'], add: addList },
   { names: ['inbox'], add: addInbox },
+  { names: ['list', 'ls'], add: addList },
   { names: ['show'], add: addShow },
   { names: ['why'], add: addWhy },
+  { names: ['add'], add: addAdd },
   { names: ['orchestrate', 'up'], add: addOrchestrate },
 ];
 
@@ -103,7 +103,10 @@ function addShow(program: CopseCommand, on: On): void {
     .argument('<id>', 'a task id, or the unique beginning of one')
     .description('Show a task with its ledger and artifacts.')
     .option('--json', 'print the task as JSON')
-    .examples([['copse show a1b2', '']])
+    .examples([
+      ['copse show a1b2', 'the beginning of an id is enough'],
+      ['copse show cp-a1b2 --json', 'for scripts'],
+    ])
     .action(on(() => Promise.resolve({ run: show })));
 }
 
@@ -113,7 +116,10 @@ function addWhy(program: CopseCommand, on: On): void {
     .argument('<id>', aTask)
     .description('Explain the status of a task, and what to do about it.')
     .option('--json', 'print { "task", "because", "next" }')
-    .examples([['copse why a1b2', '']])
+    .examples([
+      ['copse why a1b2', ''],
+      ['copse why a1b2 --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/tasks/why.ts')));
 }
 

@@ -36,7 +36,10 @@ function addStuck(program: CopseCommand, on: On): void {
     .description('Ask a person for a decision, then stop.')
     .option('--reason <text>', 'the question and the choices (- for standard input)')
     .option('--json', 'print the report as JSON')
-    .examples([['copse stuck --reason "Delete the old table, or keep both?"', '']])
+    .examples([
+      ['copse stuck --reason "Delete the old table, or keep both?"', ''],
+      ['echo "Which port?" | copse stuck --reason -', 'from standard input'],
+    ])
     .action(on(() => import('../../commands/agents/stuck.ts')));
 }
 
@@ -47,7 +50,10 @@ function addPhase(program: CopseCommand, on: On): void {
     .argument('[id]', taskHere)
     .description('Report the phase of the work; phases only go forward.')
     .option('--json', 'print { "task", "phase" }')
-    .examples([['copse phase working', '']])
+    .examples([
+      ['copse phase working', ''],
+      ['copse phase shipping', ''],
+    ])
     .action(on(() => import('../../commands/agents/phase.ts')));
 }
 
@@ -57,7 +63,10 @@ function addHeartbeat(program: CopseCommand, on: On): void {
     .argument('[id]', taskHere)
     .description('Renew the lease of a task during long work.')
     .option('--json', 'print { "task", "alive" }')
-    .examples([['copse heartbeat', '']])
+    .examples([
+      ['copse heartbeat', ''],
+      ['copse heartbeat a1b2 --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/agents/heartbeat.ts')));
 }
 
@@ -87,7 +96,10 @@ function addMcp(program: CopseCommand, on: On): void {
     .details(
       'Agent programs start it in a task’s worktree, and speak MCP with it on standard input and output.',
     )
-    .examples([['claude mcp add copse -- copse mcp', 'register it with Claude Code']])
+    .examples([
+      ['claude mcp add copse -- copse mcp', 'register it with Claude Code'],
+      ['gemini mcp add copse copse mcp', 'register it with Gemini CLI'],
+    ])
     .action(on(() => import('../../commands/agents/mcp.ts')));
 }
 

@@ -41,7 +41,7 @@ function addMerge(program: CopseCommand, on: On): void {
     .option('--json', 'print { "landings": [...] }')
     .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel')
     .examples([
-      ['copse list --status in_review', 'which tasks wait for review'],
+      ['copse merge a1b2', ''],
       ['copse merge a1b2 c3d4', ''],
     ])
     .action(on(() => import('../../commands/queue/merge.ts')));
@@ -70,7 +70,10 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('--reason <text>', 'why, shown to people who wait')
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
-    .examples([['copse queue pause --reason "release day"', '']])
+    .examples([
+      ['copse queue pause --reason "release day"', ''],
+      ['copse queue pause --accept', 'land what is in the queue, and nothing more'],
+    ])
     .action(on(() => import('../../commands/queue/queue-pause.ts')));
   queue
     .command('resume')
@@ -79,7 +82,10 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('--accept', 'accept tasks again')
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
-    .examples([['copse queue resume', '']])
+    .examples([
+      ['copse queue resume', ''],
+      ['copse queue resume --accept', 'only accept tasks again'],
+    ])
     .action(on(() => import('../../commands/queue/queue-resume.ts')));
   queue
     .command('front')
@@ -87,7 +93,10 @@ function addQueue(program: CopseCommand, on: On): void {
     .description('Move tasks to the front, to be checked alone (hotfix).')
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
-    .examples([['copse queue front a1b2', '']])
+    .examples([
+      ['copse queue front a1b2 --dry-run', 'which checks would restart'],
+      ['copse queue front a1b2', ''],
+    ])
     .action(on(() => import('../../commands/queue/queue-front.ts')));
   queue
     .command('cancel')
@@ -97,7 +106,10 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
     .details('Branches and pull requests are not touched. Refused once the landing has begun.')
-    .examples([['copse queue cancel a1b2 --reason "Not before the release"', '']])
+    .examples([
+      ['copse queue cancel a1b2 --dry-run', 'which checks would restart'],
+      ['copse queue cancel a1b2 --reason "Not before the release"', ''],
+    ])
     .action(on(() => import('../../commands/queue/queue-cancel.ts')));
   queue
     .command('retry')
@@ -107,7 +119,10 @@ function addQueue(program: CopseCommand, on: On): void {
     .details(`
 Checks that could not run start at once, and a target whose checks failed is checked again.
 It does not wait for the landing; copse merge does.`)
-    .examples([['copse queue retry a1b2', '']])
+    .examples([
+      ['copse queue retry a1b2', ''],
+      ['copse queue retry a1b2 c3d4', ''],
+    ])
     .action(on(() => import('../../commands/queue/queue-retry.ts')));
 }
 
@@ -120,6 +135,9 @@ function addRadar(program: CopseCommand, on: On): void {
     .details(
       'conflict: git cannot merge the two. overlap: both change the same files, and git can merge them. Uncommitted changes do not count.',
     )
-    .examples([['copse radar a1b2', 'collisions of one task']])
+    .examples([
+      ['copse radar', 'all pairs'],
+      ['copse radar a1b2', 'those of one task'],
+    ])
     .action(on(() => import('../../commands/queue/radar.ts')));
 }

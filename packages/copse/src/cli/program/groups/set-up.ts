@@ -1,6 +1,7 @@
 /** Commands that set up a machine or a repository. */
 
 import type { CopseCommand } from '../command.ts';
+import { topics } from '../help.ts';
 import type { CommandEntry, On } from '../parts.ts';
 
 export const setUpCommands: readonly CommandEntry[] = [
@@ -8,7 +9,9 @@ export const setUpCommands: readonly CommandEntry[] = [
   { names: ['config'], add: addConfig },
   { names: ['doctor'], add: addDoctor },
   { names: ['demo'], add: addDemo },
+  { names: ['shell-init'], add: addShellInit },
   { names: ['completion'], add: addCompletion },
+  { names: ['help'], needsAll: true, add: addHelp },
 ];
 
 function addInit(program: CopseCommand, on: On): void {
@@ -17,7 +20,10 @@ function addInit(program: CopseCommand, on: On): void {
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
     .option('--yes', 'accept the set-up files that the repository has, without asking')
-    .examples([['copse init --dry-run', '']])
+    .examples([
+      ['copse init --dry-run', 'only print it'],
+      ['copse init', ''],
+    ])
     .action(on(() => import('../../commands/setup/init.ts')));
 }
 
@@ -43,7 +49,10 @@ function addDoctor(program: CopseCommand, on: On): void {
     .command('doctor')
     .description('Check this machine, this repository and its board.')
     .option('--json', 'print { "checks": [...] }')
-    .examples([['copse doctor', '']])
+    .examples([
+      ['copse doctor', ''],
+      ['copse doctor --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/setup/doctor.ts')));
 }
 
@@ -57,8 +66,23 @@ function addDemo(program: CopseCommand, on: On): void {
     .details(
       'It shows a crash, a conflict and a question. It needs no API key and no network, and changes nothing outside its folder, which stays; the last line says how to delete it. Ctrl+C ends the demo and its agents.',
     )
-    .examples([['copse demo --dir ~/thermo --speed 2', '']])
+    .examples([
+      ['copse demo', ''],
+      ['copse demo --dir ~/thermo --speed 2', 'twice as fast, in this folder'],
+    ])
     .action(on(() => import('../../commands/setup/demo.ts')));
+}
+
+function addShellInit(program: CopseCommand, on: On): void {
+  program
+    .command('shell-init')
+    .argument('<shell>', 'bash, zsh or fish')
+    .description('Print a shell function for copse switch.')
+    .examples([
+      ['eval "$(copse shell-init bash)"', 'in ~/.bashrc; for zsh in ~/.zshrc'],
+      ['copse shell-init fish | source', 'in config.fish'],
+    ])
+    .action(on(() => import('../../commands/setup/shell-init.ts')));
 }
 
 function addCompletion(program: CopseCommand, on: On): void {
@@ -66,6 +90,21 @@ function addCompletion(program: CopseCommand, on: On): void {
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
     .description('Print a completion script for your shell.')
-    .examples([['source <(copse completion bash)', 'in ~/.bashrc']])
+    .examples([
+      ['source <(copse completion bash)', 'in ~/.bashrc'],
+      ['copse completion fish | source', 'in config.fish'],
+    ])
     .action(on(() => import('../../commands/setup/completion.ts')));
+}
+
+function addHelp(program: CopseCommand, on: On): void {
+  program
+    .command('help')
+    .argument('[words...]', `a command, a topic (${Object.keys(topics).join(', ')}), or all`)
+    .description('Show the help of a command, or a page about a topic.')
+    .examples([
+      ['copse help plan add', 'the same as copse plan add --help'],
+      ['copse help states', 'what the status of a task means'],
+    ])
+    .action(on(() => import('../../commands/setup/help.ts')));
 }

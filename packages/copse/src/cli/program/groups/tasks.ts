@@ -26,7 +26,10 @@ function addEdit(program: CopseCommand, on: On): void {
     .option('--no-agent', 'any agent')
     .option('--json', 'print the task as JSON')
     .details('Areas, capabilities and accept commands replace the old ones; dependencies are added.')
-    .examples([['copse edit a1b2 --priority p5 --depends cp-c3d4', '']])
+    .examples([
+      ['copse edit a1b2 --priority p5 --depends cp-c3d4', ''],
+      ['copse edit a1b2 --title "Rename the loader" --no-area', ''],
+    ])
     .action(on(() => import('../../commands/tasks/edit.ts')));
 }
 
@@ -59,20 +62,29 @@ function addPlan(program: CopseCommand, on: On): void {
     .option('--body <text>', 'the text of the plan')
     .option('--body-file <file>', 'the text of the plan, from a file (- for standard input)')
     .option('--json', 'print the plan as JSON')
-    .examples([['copse plan add "Passwordless login" --body-file plans/login.md', '']])
+    .examples([
+      ['copse plan add "Passwordless login" --body-file plans/login.md', ''],
+      ['copse plan add "Faster start" --body "Every command in 50 ms"', ''],
+    ])
     .action(on(() => import('../../commands/plans/plan-add.ts')));
   plan
     .command('show')
     .argument('<id>', 'a plan id, or the unique beginning of one')
     .description('Show a plan and its tasks.')
     .option('--json', 'print the plan as JSON')
-    .examples([['copse plan show pl-a1b2', '']])
+    .examples([
+      ['copse plan show pl-a1b2', ''],
+      ['copse plan show pl-a1b2 --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/plans/plan-show.ts')));
   plan
     .command('list')
     .description('List the plans.')
     .option('--json', 'print { "plans": [...] }')
-    .examples([['copse plan list --json', '']])
+    .examples([
+      ['copse plan list', ''],
+      ['copse plan list --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/plans/plan-list.ts')));
 }
 
@@ -98,6 +110,9 @@ function addLedger(program: CopseCommand, on: On): void {
     .description('List the ledger of a task.')
     .option('--task <id>', 'the same as the argument')
     .option('--json', 'print { "entries": [...] }')
-    .examples([['copse ledger list a1b2', '']])
+    .examples([
+      ['copse ledger list a1b2', ''],
+      ['copse ledger list a1b2 --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/plans/ledger-list.ts')));
 }

@@ -6,6 +6,7 @@ import type { CommandEntry, On } from '../parts.ts';
 export const worktreesCommands: readonly CommandEntry[] = [
   { names: ['work'], add: addWork },
   { names: ['worktrees'], add: addWorktrees },
+  { names: ['switch'], add: addSwitch },
   { names: ['diff'], add: addDiff },
   { names: ['sync'], add: addSync },
   { names: ['cleanup'], add: addCleanup },
@@ -43,15 +44,40 @@ function addWorktrees(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/workspaces/worktrees.ts')));
 }
 
+function addSwitch(program: CopseCommand, on: On): void {
+  program
+    .command('switch')
+    .argument('[id]', 'a task, or main for the main checkout (default: choose)')
+    .description('Change to the worktree of a task, or print its folder.')
+    .option('--json', 'print { "worktree" }')
+    .details(
+      'A program cannot change the folder of its shell. With the function of `copse shell-init` in your shell, it changes; else it prints the folder.',
+    )
+    .examples([
+      ['copse switch a1b2', ''],
+      ['cd "$(copse switch a1b2)"', 'without the shell function'],
+    ])
+    .action(on(() => import('../../commands/workspaces/switch.ts')));
+}
+
 function addDiff(program: CopseCommand, on: On): void {
   program
     .command('diff')
     .argument('[id]', 'a task (default: the task of the current worktree)')
     .description('Show the changes of a task’s branch.')
     .option('--stat', 'only the files and numbers of lines')
+    .option('--name-only', 'only the names of the files')
+    .option('--tool [name]', 'open your diff tool (default: diff.tool of your global git settings)')
     .option('--uncommitted', 'include uncommitted changes')
     .option('--json', 'print the files and the patch as JSON')
-    .examples([['copse diff a1b2 > a1b2.patch', 'for git apply']])
+    .details(
+      'The pager is that of GIT_PAGER, core.pager in your global git settings, or PAGER. Settings of the repository do not count, because agents can write them.',
+    )
+    .examples([
+      ['copse diff a1b2', 'on a terminal with colours, in your pager'],
+      ['copse diff a1b2 --stat', 'which files, and how many lines'],
+      ['copse diff a1b2 > a1b2.patch', 'for git apply'],
+    ])
     .action(on(() => import('../../commands/workspaces/diff.ts')));
 }
 
@@ -62,7 +88,10 @@ function addSync(program: CopseCommand, on: On): void {
     .description('Bring the newest base into the branch of a task.')
     .option('--conflict', 'leave a conflict in the worktree, to resolve it there')
     .option('--json', 'print the result as JSON')
-    .examples([['copse sync a1b2', '']])
+    .examples([
+      ['copse sync', 'in a worktree'],
+      ['copse sync a1b2 --conflict', 'to resolve a conflict by hand'],
+    ])
     .action(on(() => import('../../commands/workspaces/sync.ts')));
 }
 
@@ -75,7 +104,10 @@ function addCleanup(program: CopseCommand, on: On): void {
     .option('--force', 'as --yes, and end its agent')
     .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
-    .examples([['copse cleanup a1b2 --force', '']])
+    .examples([
+      ['copse cleanup', 'those of all done or cancelled tasks'],
+      ['copse cleanup a1b2 --yes', 'without a question'],
+    ])
     .action(on(() => import('../../commands/workspaces/cleanup.ts')));
 }
 
@@ -88,7 +120,10 @@ function addUndo(program: CopseCommand, on: On): void {
     .option('--worktree', 'of a landed task: bring back its worktree instead')
     .option('--json', 'print the result as JSON')
     .details('A landing is undone by a new task that lands through the queue, and can be undone as well.')
-    .examples([['copse undo a1b2 --dry-run', '']])
+    .examples([
+      ['copse undo', 'the latest removal or reset'],
+      ['copse undo a1b2 --dry-run', 'what undoing a landing would revert'],
+    ])
     .action(on(() => import('../../commands/workspaces/undo.ts')));
 }
 
@@ -99,31 +134,43 @@ function addRescue(program: CopseCommand, on: On): void {
     .argument('[id]', 'only rescues of this task')
     .description('List the rescues, the latest first.')
     .option('--json', 'print { "rescues": [...] }')
-    .examples([['copse rescue list a1b2', '']])
-    .action(on(() => import('../../commands/workspaces/rescue-list.ts')));
+    .examples([
+      ['copse rescue list', ''],
+      ['copse rescue list a1b2', 'of one task'],
+    ])
+    .action(on(() => import('../../commands/workspaces/rescue/list.ts')));
   rescue
     .command('show')
     .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
     .description('Show the contents of a rescue.')
     .option('--json', 'print the rescue and its changes as JSON')
-    .examples([['copse rescue show cp-a1b2', '']])
-    .action(on(() => import('../../commands/workspaces/rescue-show.ts')));
+    .examples([
+      ['copse rescue show cp-a1b2', ''],
+      ['copse rescue show cp-a1b2 --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/workspaces/rescue/show.ts')));
   rescue
     .command('restore')
     .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
     .description('Restore a rescue; newer files are never overwritten.')
     .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
     .option('--json', 'print the folder and the number of files as JSON')
-    .examples([['copse rescue restore cp-a1b2 --into .', '']])
-    .action(on(() => import('../../commands/workspaces/rescue-restore.ts')));
+    .examples([
+      ['copse rescue restore cp-a1b2', 'into its worktree'],
+      ['copse rescue restore cp-a1b2 --into .', 'into the current checkout'],
+    ])
+    .action(on(() => import('../../commands/workspaces/rescue/restore.ts')));
   rescue
     .command('move')
     .argument('<id>', 'the task whose worktree gets the files')
     .argument('[paths...]', 'files of the main checkout (default: the files that its session changed)')
     .description('Move changes from the main checkout into a worktree.')
     .option('--json', 'print the moved and the remaining files as JSON')
-    .examples([['copse rescue move a1b2 src/login.ts', '']])
-    .action(on(() => import('../../commands/workspaces/rescue-move.ts')));
+    .examples([
+      ['copse rescue move a1b2 src/login.ts', 'this file'],
+      ['copse rescue move a1b2', 'the files that its session changed'],
+    ])
+    .action(on(() => import('../../commands/workspaces/rescue/move.ts')));
 }
 
 function addTend(program: CopseCommand, on: On): void {
@@ -131,6 +178,9 @@ function addTend(program: CopseCommand, on: On): void {
     .command('tend')
     .description('Free disk space and refill the worktree pool.')
     .option('--json', 'print { "thinned", "deleted", "pool" }')
-    .examples([['copse tend', 'Copse also runs it in the background']])
+    .examples([
+      ['copse tend', 'Copse also runs it in the background'],
+      ['copse tend --json', 'for scripts'],
+    ])
     .action(on(() => import('../../commands/workspaces/tend.ts')));
 }

@@ -1,11 +1,11 @@
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
-import type { TaskId, Timestamp } from '../../../kernel/ids.ts';
-import { shown } from '../../../kernel/text.ts';
-import type { KeptTip, Rescue } from '../../../git/port.ts';
-import { keptTipView, rescueView } from '../../../operations/views/workspace-views.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
-import { age } from '../../../explain/rules/amounts.ts';
-import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
+import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
+import type { TaskId, Timestamp } from '../../../../kernel/ids.ts';
+import { shown } from '../../../../kernel/text.ts';
+import type { KeptTip, Rescue } from '../../../../git/port.ts';
+import { keptTipView, rescueView } from '../../../../operations/views/workspace-views.ts';
+import type { Cli, Invocation } from '../../../invocation.ts';
+import { age } from '../../../../explain/rules/amounts.ts';
+import { requireTaskIdAmong, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {
   readonly json?: boolean;

@@ -1,14 +1,14 @@
 import path from 'node:path';
 
-import { moveEscape } from '../../../workspaces/discard/escape-guard.ts';
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
-import { requireRepository } from '../../../compose/open.ts';
-import { shown } from '../../../kernel/text.ts';
-import type { PathMove } from '../../../workspaces/ports/worktrees.ts';
-import { fail } from '../../failure.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
-import { requireTaskId } from '../../with-board.ts';
-import { stop, withWorkspaces } from '../../with-workspaces.ts';
+import { moveEscape } from '../../../../workspaces/discard/escape-guard.ts';
+import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
+import { requireRepository } from '../../../../compose/open.ts';
+import { shown } from '../../../../kernel/text.ts';
+import type { PathMove } from '../../../../workspaces/ports/worktrees.ts';
+import { fail } from '../../../failure.ts';
+import type { Cli, Invocation } from '../../../invocation.ts';
+import { requireTaskId } from '../../../with-board.ts';
+import { stop, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {
   readonly json?: boolean;

@@ -1,11 +1,11 @@
-import { shown } from '../../../kernel/text.ts';
-import { ignoredView, rescueView } from '../../../operations/views/workspace-views.ts';
-import { ignoredText } from '../../../explain/changes.ts';
-import type { Invocation } from '../../invocation.ts';
-import { age } from '../../../explain/rules/amounts.ts';
-import { fields } from '../../screen/render.ts';
+import { shown } from '../../../../kernel/text.ts';
+import { ignoredView, rescueView } from '../../../../operations/views/workspace-views.ts';
+import { ignoredText } from '../../../../explain/changes.ts';
+import type { Invocation } from '../../../invocation.ts';
+import { age } from '../../../../explain/rules/amounts.ts';
+import { fields } from '../../../screen/render.ts';
 import { requireRescue } from './require-rescue.ts';
-import { withWorkspaces } from '../../with-workspaces.ts';
+import { withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {
   readonly json?: boolean;

@@ -1,12 +1,14 @@
 /** A rescue by its ref, or by a part of it that no other rescue has. */
 
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
-import type { Rescue } from '../../../git/port.ts';
-import { fail } from '../../failure.ts';
+import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
+import type { Rescue } from '../../../../git/port.ts';
+import { copied } from '../../../../kernel/ids.ts';
+import { fail } from '../../../failure.ts';
 
 const NAMED = 5;
 
-export async function requireRescue({ rescues }: WorkspaceContext, text: string): Promise<Rescue> {
+export async function requireRescue({ rescues }: WorkspaceContext, words: string): Promise<Rescue> {
+  const text = copied(words);
   const all = text === '' ? [] : await rescues.list();
   const [first, ...others] = all.filter(({ ref }) => ref.includes(text));
   const whole = all.find(({ ref }) => ref === text || ref.endsWith(`/${text}`));

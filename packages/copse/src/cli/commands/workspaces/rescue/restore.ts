@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import { prepareWorkspace } from '../../../workspaces/act/prepare.ts';
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
-import { findRepository, requireRepository } from '../../../compose/open.ts';
-import { shown } from '../../../kernel/text.ts';
-import type { Rescue, Restored } from '../../../git/port.ts';
-import { fail } from '../../failure.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
-import { shellWord } from '../../screen/quote.ts';
+import { prepareWorkspace } from '../../../../workspaces/act/prepare.ts';
+import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
+import { findRepository, requireRepository } from '../../../../compose/open.ts';
+import { shown } from '../../../../kernel/text.ts';
+import type { Rescue, Restored } from '../../../../git/port.ts';
+import { fail } from '../../../failure.ts';
+import type { Cli, Invocation } from '../../../invocation.ts';
+import { shellWord } from '../../../screen/quote.ts';
 import { requireRescue } from './require-rescue.ts';
-import { stop, withWorkspaces } from '../../with-workspaces.ts';
+import { stop, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {
   readonly into?: string;

@@ -1,0 +1,116 @@
+/** The pages of `copse help <topic>`, made from the tables that decide the same things. */
+
+import { runtimes } from '../../config/agents.ts';
+import { landingPolicies } from '../../config/landing.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { mergeMethods } from '../../queue/rules/landing.ts';
+import { type TaskStatus, statusCommands, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
+import type { Topic } from './help.ts';
+import { wrapped } from './wrap.ts';
+
+export function topicText(topic: Topic, columns: number): string {
+  const lines = pages[topic]().flatMap((part) =>
+    typeof part === 'string' ? wrapped(part, columns) : indented(part, columns),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+/** A paragraph, or a term with its text below it. */
+type Part = string | readonly [term: string, text: string];
+
+function indented([term, text]: readonly [string, string], columns: number): readonly string[] {
+  return [`  ${term}`, ...wrapped(text, columns - 6).map((line) => `      ${line}`)];
+}
+
+const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
+  states: () => [
+    'The states of a task. `copse why <id>` says why a task is in its state, and what to do.',
+    '',
+    'The usual way: pending, ready, in_progress, in_review or landing, done.',
+    `A person has to act on: ${statusesForPeople.join(', ')}.`,
+    '',
+    ...taskStatuses.map(
+      (status) =>
+        [
+          status,
+          `${meanings[status]} Next: ${statusCommands(status)
+            .map((command) => `copse ${command}`)
+            .join(', ')}.`,
+        ] as const,
+    ),
+  ],
+
+  configuration: () => [
+    'Settings are in copse.yml at the root of the repository. The file and all its keys are optional.',
+    '',
+    ['copse init', 'writes a copse.yml for the agent programs that are installed.'],
+    ['copse config', 'shows the settings that count, with their defaults.'],
+    ['copse config check', 'names mistakes by line, with suggestions.'],
+    ['copse config accept', 'shows a change of the file, and accepts it.'],
+    ['copse config schema', 'prints a JSON Schema for editors.'],
+    '',
+    'Copse uses copse.yml, set-up files of the repository and addresses of submodules as a person accepted them. The first command in a repository accepts the files that it finds. A later change, by a landing too, counts after `copse config accept`.',
+    '',
+    'COPSE_BOARD replaces the address of the board. Options of a command replace settings for that command.',
+  ],
+
+  agents: () => [
+    `An agent is a program that works on one task at a time, in a worktree of its own. \`copse orchestrate\` starts agents on ready tasks, at most ${defaultPolicy.orchestration.maxAgents} at once (policy.max_agents), and lands their finished work.`,
+    '',
+    `Runtimes: ${runtimes.join(', ')}. Without copse.yml, the installed ones are used. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
+    '',
+    ['copse agents detect', 'which agent programs are installed, and whether they start.'],
+    ['copse orchestrate --dry-run', 'which tasks would start, and why the others wait.'],
+    ['copse logs <id> --follow', 'the output of an agent.'],
+    ['copse answer <id>', 'the question of an agent that asks for permission.'],
+    ['copse restart <id> --answer "…"', 'the answer for an agent that stopped with a question.'],
+    '',
+    `An agent that crashes is started again, up to ${defaultPolicy.retry.maxRetries} times (policy.max_retries); its work is rescued first. Ctrl+C stops the orchestrator and leaves the agents running.`,
+    '',
+    'Without `sandbox`, an agent has your rights: it can read your keys and push. `copse doctor` says which sandboxes this machine has.',
+  ],
+
+  landing: () => [
+    'Finished branches land through a queue for each target branch. An orchestrator leads the queue; `copse merge <id>` lands a task without one.',
+    '',
+    `landing.policy is one of ${landingPolicies.join(', ')} (default: ${defaultPolicy.landing.policy}):`,
+    '',
+    ['auto', 'finished work enters the queue at once.'],
+    ['review', 'a person approves it first: copse review <id>.'],
+    ['pr', 'Copse opens a pull request and follows it.'],
+    ['none', 'finished work stays on its branch.'],
+    '',
+    `landing.method is one of ${mergeMethods.join(', ')} (default: ${defaultPolicy.landing.method}).`,
+    '',
+    'With landing.checks, the target moves only to a tree that passed all checks. Without checks, every branch that merges lands. A branch that conflicts or fails goes back to its agent; after some tries it needs attention.',
+    '',
+    ['copse queue', 'what waits to land, and why.'],
+    ['copse radar', 'which live branches will conflict.'],
+    ['copse queue pause', 'stops landing until copse queue resume.'],
+    ['copse undo <id>', 'makes a task that reverts what landed.'],
+  ],
+
+  machines: () => [
+    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine has its own clone, and runs its own `copse orchestrate`. A task is claimed by one machine at a time. One machine leads the queue of a target; another one takes over when the leader is gone.',
+    '',
+    'A branch gets to another machine only if it was pushed. Worktrees, logs, rescues and the trash stay on the machine that made them. Copse cannot move a task between machines yet.',
+    '',
+    ['copse export board.jsonl', 'writes the board to a file.'],
+    ['copse import board.jsonl', 'reads it into an empty board, of either engine.'],
+    ['copse doctor', 'whether this machine reaches the board.'],
+  ],
+};
+
+const meanings: Readonly<Record<TaskStatus, string>> = {
+  pending: 'It waits for other tasks.',
+  ready: 'An agent can take it as soon as one is free.',
+  in_progress: 'An agent or a person works on it.',
+  paused: 'A person stopped its agent.',
+  stuck: 'Its agent stopped with a question.',
+  in_review: 'The work is finished, and waits for a person.',
+  landing: 'The work is finished, and is in the queue.',
+  needs_attention: 'It cannot land, or its agent stopped before the work was complete.',
+  done: 'It landed, or there was nothing to change.',
+  failed: 'It crashed too often.',
+  cancelled: 'A person stopped it for good.',
+};

@@ -1,0 +1,340 @@
+/**
+ * Every example in the help, run as it stands there. `a1b2` and `c3d4` are tasks in a fitting state. Lines that only a shell
+ * understands go to bash or fish; the others run inside this process.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, describe, expect, inject, test } from 'vitest';
+
+import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import {
+  type Finished,
+  type RunOptions,
+  answer,
+  cliFile,
+  copse,
+  finished,
+  git,
+  newArea,
+  newRepository,
+  plainEnv,
+  printed,
+  startCopse,
+} from '../../support/cli.ts';
+import { runnableCommands } from '../../support/command-tree.ts';
+import { isLong } from '../../support/long.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+/** What an example finds: the folder it runs in, and what its words stand for. */
+interface Place extends RunOptions {
+  readonly words?: Readonly<Record<string, string>>;
+}
+
+let common: Scene | undefined;
+
+/** Tasks of one example do not meet those of another, so most share a repository. */
+function scene(): Scene {
+  common ??= newScene(area, { sections: { landing: { policy: 'review' } } });
+  return common;
+}
+
+async function idle(): Promise<Place> {
+  const [one, two] = [await scene().add('One', 'true'), await scene().add('Two', 'true')];
+  return { ...scene().at, words: { a1b2: one, c3d4: two } };
+}
+
+/** Taken by hand, with its worktree. */
+async function taken(): Promise<Place> {
+  const place = await idle();
+  const { worktree } = await answer<{ worktree: string }>(['work', place.words?.['a1b2'] ?? ''], place);
+  return { cwd: worktree, words: { ...place.words } };
+}
+
+async function committed(): Promise<Place> {
+  const place = await taken();
+  writeFileSync(path.join(place.cwd, `${place.words?.['a1b2']}.txt`), 'done\n');
+  git(place.cwd, 'add', '--all');
+  git(place.cwd, 'commit', '--quiet', '--message=feat: work');
+  return place;
+}
+
+async function inReview(): Promise<Place> {
+  const place = await committed();
+  await answer(['finish'], place);
+  return { ...place, cwd: scene().folder };
+}
+
+async function queued(): Promise<Place> {
+  const place = await inReview();
+  await answer(['review', place.words?.['a1b2'] ?? '', '--approve'], place);
+  return place;
+}
+
+async function stuck(): Promise<Place> {
+  const place = await taken();
+  await answer(['stuck', '--reason', 'Which one?'], place);
+  return { ...place, cwd: scene().folder };
+}
+
+async function paused(): Promise<Place> {
+  const place = await stuck();
+  await answer(['pause', place.words?.['a1b2'] ?? ''], place);
+  return place;
+}
+
+async function rescued(): Promise<Place> {
+  const place = await taken();
+  writeFileSync(path.join(place.cwd, 'new.txt'), 'new\n');
+  await answer(['cleanup', place.words?.['a1b2'] ?? '', '--force'], scene().at);
+  return { ...place, cwd: scene().folder };
+}
+
+/** A task whose scripted agent has printed something and asked a person, and one whose agent has finished. */
+async function byAgents(): Promise<Place> {
+  const own = newScene(area, { sections: { landing: { policy: 'review' } } });
+  const asked = await own.add('Asked', 'echo hello; copse stuck --reason "Which?"');
+  const done = await own.add('Done', 'commit done done.txt; copse finish');
+  await copse(['orchestrate', '--until-idle'], own.at);
+  return { ...own.at, words: { a1b2: asked, c3d4: done } };
+}
+
+/** One place for all examples that leave it as it is, or that follow one another in it. */
+function shared(from: () => Promise<Place>): () => Promise<Place> {
+  let place: Promise<Place> | undefined;
+  return () => (place ??= from());
+}
+
+const byAgent = shared(byAgents);
+const held = shared(taken);
+const withWork = shared(committed);
+const reviewed = shared(inReview);
+const waiting = shared(queued);
+const kept = shared(rescued);
+
+async function landed(): Promise<Place> {
+  const place = await inReview();
+  await printed(['merge', place.words?.['a1b2'] ?? ''], place);
+  return place;
+}
+
+function withoutTasks(): Promise<Place> {
+  return Promise.resolve(newScene(area).at);
+}
+
+function fresh(): Promise<Place> {
+  return Promise.resolve({ cwd: newRepository(area) });
+}
+
+async function twoInReview(): Promise<Place> {
+  const [one, two] = [await inReview(), await inReview()];
+  return { ...one, words: { a1b2: one.words?.['a1b2'] ?? '', c3d4: two.words?.['a1b2'] ?? '' } };
+}
+
+interface Row {
+  readonly from: () => Promise<Place>;
+  /** Added to the line, so that it ends. */
+  readonly and?: string;
+  readonly code?: number | readonly number[];
+  /** It goes on until Ctrl+C. */
+  readonly isEndless?: boolean;
+  readonly isSlow?: boolean;
+}
+
+/** By the path of a command, or by a line that needs something else. */
+const rows: Readonly<Record<string, Row | Row['from']>> = {
+  status: idle,
+  inbox: idle,
+  watch: idle,
+  add: idle,
+  list: idle,
+  show: idle,
+  why: idle,
+  orchestrate: { from: withoutTasks, and: '--until-idle' },
+  edit: idle,
+  delete: idle,
+  'plan add': async () => {
+    mkdirSync(path.join(scene().folder, 'plans'), { recursive: true });
+    writeFileSync(path.join(scene().folder, 'plans', 'login.md'), 'Login\n');
+    return scene().at;
+  },
+  'plan show': planned,
+  'plan list': planned,
+  'ledger add': held,
+  'ledger list': idle,
+  agents: idle,
+  // Without a question there is none to answer, which is what the examples are told.
+  answer: { from: held, code: 4 },
+  logs: byAgent,
+  'copse logs a1b2 --follow': { from: byAgent, isEndless: true },
+  // Agents of this test have no terminal.
+  attach: { from: idle, code: 3 },
+  pause: taken,
+  resume: paused,
+  restart: stuck,
+  cancel: idle,
+  cost: idle,
+  work: idle,
+  'copse work': { from: idle, code: 2 },
+  'copse work a1b2 --resume': held,
+  worktrees: held,
+  switch: held,
+  diff: withWork,
+  sync: held,
+  cleanup: taken,
+  'copse cleanup a1b2 --yes': async () => {
+    const place = await taken();
+    // Copse would ask about it.
+    writeFileSync(path.join(place.cwd, 'new.txt'), 'new\n');
+    return { ...place, cwd: scene().folder };
+  },
+  undo: landed,
+  'copse undo': rescued,
+  'rescue list': kept,
+  'rescue show': kept,
+  'rescue restore': rescued,
+  'copse rescue restore cp-a1b2 --into .': async () => {
+    const place = await rescued();
+    return { ...place, cwd: (await taken()).cwd };
+  },
+  'rescue move': async () => {
+    const place = await taken();
+    mkdirSync(path.join(scene().folder, 'src'), { recursive: true });
+    writeFileSync(path.join(scene().folder, 'src', 'login.ts'), 'login\n');
+    return { ...place, cwd: scene().folder };
+  },
+  // By hand no session is recorded that changed files.
+  'copse rescue move a1b2': { from: held, code: 4 },
+  tend: idle,
+  review: reviewed,
+  'copse review a1b2 --send-back "Please add a test"': async () => {
+    const place = await byAgent();
+    return { ...place, words: { a1b2: place.words?.['c3d4'] ?? '' } };
+  },
+  merge: twoInReview,
+  queue: waiting,
+  'queue pause': idle,
+  'queue resume': async () => {
+    await copse(['queue', 'pause'], scene().at);
+    await copse(['queue', 'pause', '--accept'], scene().at);
+    return scene().at;
+  },
+  'queue front': waiting,
+  'queue cancel': waiting,
+  'queue retry': twoInReview,
+  radar: withWork,
+  init: fresh,
+  config: idle,
+  doctor: idle,
+  demo: { from: fresh, and: '--speed 100', isSlow: true },
+  'shell-init': fresh,
+  completion: fresh,
+  help: fresh,
+  events: idle,
+  'copse events --follow --json': { from: idle, isEndless: true },
+  export: idle,
+  import: exported,
+  'board backup': idle,
+  'board restore': snapshot,
+  'board rebuild': idle,
+  'copse board rebuild --empty': async () => {
+    const own = newScene(area);
+    await own.add('Lost', 'true');
+    for (const name of ['board.db', 'board.db-wal', 'board.db-shm'])
+      rmSync(path.join(own.folder, '.copse', name), { force: true });
+    return own.at;
+  },
+  finish: committed,
+  'copse finish --no-changes': taken,
+  stuck: taken,
+  phase: held,
+  heartbeat: held,
+  notify: held,
+  // It fails where no channel works, on a machine without a desktop for example.
+  'copse notify --test': { from: held, code: [0, 1] },
+  mcp: held,
+};
+
+async function planned(): Promise<Place> {
+  const { id } = await answer<{ id: string }>(['plan', 'add', 'A plan'], scene().at);
+  return { ...scene().at, words: { 'pl-a1b2': id } };
+}
+
+async function exported(): Promise<Place> {
+  await idle();
+  const place = await fresh();
+  writeFileSync(path.join(place.cwd, 'board.jsonl'), await printed(['export'], scene().at));
+  const url = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=examples`;
+  return { ...place, words: { 'postgres://db.example/team': `'${url}'` } };
+}
+
+async function snapshot(): Promise<Place> {
+  const own = newScene(area);
+  await own.add('Kept', 'true');
+  const { file } = await answer<{ file: string }>(['board', 'backup'], own.at);
+  return { ...own.at, words: { 'board-2026-11-30.db': path.basename(file) } };
+}
+
+const examples = [...runnableCommands()].flatMap(([command, { exampleLines }]) =>
+  exampleLines.map(({ line }) => ({ command, line })),
+);
+
+describe('an example of the help', () => {
+  test.each(examples)('$line', async ({ command, line }) => {
+    const found = rows[line] ?? rows[command];
+    if (found === undefined) throw new Error(`The examples of copse ${command} have no row above.`);
+    const row: Row = typeof found === 'function' ? { from: found } : found;
+    if (row.isSlow && !isLong) return;
+    const place = await row.from();
+    const whole = inWords(line, place.words ?? {}) + (row.and === undefined ? '' : ` ${row.and}`);
+    const ended = await (row.isEndless ? untilPrinted(whole, place) : run(whole, place));
+    const isExpected = [row.code ?? 0].flat().includes(ended.code ?? -1);
+    expect({ whole, ...ended, isExpected }).toMatchObject({ isExpected: true });
+    expect(ended.stderr).not.toMatch(/Unexpected error|\n {4}at /);
+  });
+});
+
+/** `cp-a1b2` and `a1b2` are the same task. */
+function inWords(line: string, words: Readonly<Record<string, string>>): string {
+  return Object.entries(words).reduce(
+    (text, [word, meant]) => text.replaceAll(`cp-${word}`, meant).replaceAll(word, meant),
+    line,
+  );
+}
+
+const hasFish = spawnSync('fish', ['--version']).error === undefined;
+
+async function run(line: string, place: Place): Promise<Finished> {
+  const words = plainWords(line);
+  if (words?.[0] === 'copse') return copse(words.slice(1), { cwd: place.cwd });
+  const isFish = line.endsWith('| source');
+  if (isFish && !hasFish) return copse(plainWords(line.split(' |')[0] ?? '')?.slice(1) ?? [], place);
+  const shell = isFish ? 'fish' : 'bash';
+  const script = isFish ? `function copse; "$NODE" "$CLI" $argv; end; ${line}` : `${SHIMS}${line}`;
+  const env = { ...plainEnv, NODE: process.execPath, CLI: cliFile, HOME: area };
+  return finished(spawn(shell, ['-c', script], { cwd: place.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+/** Agent programs that register an MCP server try to start it. */
+const SHIMS = `copse() { "$NODE" "$CLI" "$@"; }
+claude() { shift 4; "$@"; }; gemini() { shift 3; "$@"; }
+set -o pipefail
+`;
+
+/** Undefined when only a shell understands the line. */
+function plainWords(line: string): readonly string[] | undefined {
+  if (/^\w+=|[|<>]|\$\(/.test(line) || !line.startsWith('copse')) return undefined;
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+async function untilPrinted(line: string, place: Place): Promise<Finished> {
+  const child = startCopse(plainWords(line)?.slice(1) ?? [], place);
+  child.stdout?.once('data', () => child.kill('SIGINT'));
+  const { code, ...rest } = await finished(child);
+  // Ended by the signal, as a shell reports it.
+  return { ...rest, code: code === null || code === 130 ? 0 : code };
+}
