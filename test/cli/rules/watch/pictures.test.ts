@@ -8,7 +8,7 @@ import { Renderer } from '../../../../packages/copse/src/cli/watch/renderer.ts';
 import { firstState, press, updated } from '../../../../packages/copse/src/cli/watch/state.ts';
 import { frameOf, pageLines } from '../../../../packages/copse/src/cli/watch/view.ts';
 import { timestamp } from '../../../../packages/copse/src/kernel/ids.ts';
-import { now, overviewOf, pausedTasks } from '../../../support/overviews.ts';
+import { now, overviewOf, pausedTasks } from '../../../support/watch/overviews.ts';
 import { memoryScreen } from '../../../support/screen.ts';
 
 const plain = (_: unknown, text: string) => text;

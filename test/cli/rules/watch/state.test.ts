@@ -12,7 +12,7 @@ import {
 } from '../../../../packages/copse/src/cli/watch/state.ts';
 import type { Overview } from '../../../../packages/copse/src/explain/rules/overview.ts';
 import { brand } from '../../../../packages/copse/src/kernel/ids.ts';
-import { now, overviewOf, pausedTasks } from '../../../support/overviews.ts';
+import { now, overviewOf, pausedTasks } from '../../../support/watch/overviews.ts';
 
 const begun = updated(firstState, { overview: overviewOf(3), paused: pausedTasks }, now);
 const later = now + 10_000;

@@ -1,8 +1,8 @@
 /** An overview with a bit of everything: what each screen shows of it is a picture in the tests. */
 
-import type { NeedsYou, Overview, WorkingTask } from '../../packages/copse/src/explain/rules/overview.ts';
-import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import { taskStatuses } from '../../packages/copse/src/tasks/rules/task.ts';
+import type { NeedsYou, Overview, WorkingTask } from '../../../packages/copse/src/explain/rules/overview.ts';
+import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import { taskStatuses } from '../../../packages/copse/src/tasks/rules/task.ts';
 
 export const now = timestamp(Date.UTC(2026, 10, 20, 12, 0, 0));
 const minutesAgo = (minutes: number) => timestamp(now - minutes * 60_000);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, expect } from 'vitest';
 
-import { plainEnv } from './cli.ts';
+import { plainEnv } from '../cli.ts';
 
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 

@@ -5,12 +5,12 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { cliFile, copse, newArea, newRepository, newTasks } from '../../support/cli.ts';
-import { recorderOf } from '../../support/agents/asking.ts';
-import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { type Pane, Panes, hasTmux } from '../../support/pane.ts';
-import { startSession } from '../../support/records/sessions.ts';
-import { newProject, openForTest } from '../../support/workspaces/workspaces.ts';
+import { cliFile, copse, newArea, newRepository, newTasks } from '../../../support/cli.ts';
+import { recorderOf } from '../../../support/agents/asking.ts';
+import { endAgents, newScene } from '../../../support/agents/scripted-agents.ts';
+import { type Pane, Panes, hasTmux } from '../../../support/watch/pane.ts';
+import { startSession } from '../../../support/records/sessions.ts';
+import { newProject, openForTest } from '../../../support/workspaces/workspaces.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
