@@ -152,6 +152,7 @@ describe('a plan', () => {
       body: 'Because',
       progress: { total: 3, byStatus: { done: 2, ready: 1 } },
       tasks: tasks.map((one) => taskView(one)),
+      landed: [states.done, states.done].map(({ commit }) => ({ task: task.id, commit, at: AT })),
       createdAt: AT,
       updatedAt: LATER,
     });

@@ -99,7 +99,7 @@ describe('while agents work', () => {
     expect(text).toMatch(/ {4}rescued as refs\/copse\/rescue\/\S+\n/);
     expect(text).toContain(`    branch ${workspace.branch} kept\n    To bring it back: copse undo ${task}\n`);
     expect(existsSync(workspace.worktree)).toBe(false);
-    expect(existsSync(`/proc/${running.pid}`)).toBe(false);
+    await until(async () => !existsSync(`/proc/${running.pid}`));
     expect(scene.git('log', '-1', '--format=%s', workspace.branch)).toBe('feat: kept');
   });
 
@@ -162,7 +162,7 @@ describe('while agents work', () => {
   test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n`,
+      `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse cancel ${paused}\n`,
     );
     expect(await refusedBy(['pause', paused], scene.at)).toContain(`copse resume ${paused}`);
     const { running } = await answer<{ running: readonly { task: string }[] }>(['agents'], scene.at);

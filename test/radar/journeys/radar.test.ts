@@ -49,9 +49,9 @@ describe('three finished branches, two of which change the same line', () => {
     expect(await inList(one)).toMatchObject([{ task: other, verdict: 'conflict', files: ['a.txt'] }]);
     expect(await inList(away)).toEqual([]);
     const list = await printed(['list'], scene.at);
-    expect(list).toMatch(new RegExp(`${one} IN_REVIEW .*One "ü"  ≠ conflicts with ${other}\n`));
-    expect(list).toMatch(new RegExp(`${other} IN_REVIEW .*Other  ≠ conflicts with ${one}\n`));
-    expect(list).toMatch(/Away\n/);
+    expect(list).toMatch(new RegExp(`${one} IN_REVIEW .*One "ü"  plain  ≠ conflicts with ${other}\n`));
+    expect(list).toMatch(new RegExp(`${other} IN_REVIEW .*Other  plain  ≠ conflicts with ${one}\n`));
+    expect(list).toMatch(/Away  plain\n/);
   });
 
   test('`why` has it as a sentence', async () => {

@@ -56,6 +56,8 @@ const WITH_TERMINAL: ReadonlySet<string> = new Set([
   'work',
 ]);
 
+const FOLLOW = /^(-f|--follow)$/;
+
 /** `:` and a command of copse. A word that is only a dot is the selected task. */
 export function commandOf(state: WatchState, text: string): Pressed {
   const refuse = (...lines: readonly string[]): Pressed => ({
@@ -72,8 +74,8 @@ export function commandOf(state: WatchState, text: string): Pressed {
   if (command === '' || command === 'status' || command === 'watch')
     return refuse('It is on the screen already.');
   if (command === 'mcp') return refuse('copse mcp is for agent programs.', 'copse help mcp');
-  const isFollowed = command === 'logs' && argv.some((word) => word === '-f' || word === '--follow');
-  const plain = argv.filter((word) => word !== '-f' && word !== '--follow');
+  const isFollowed = command === 'logs' && argv.some((word) => FOLLOW.test(word));
+  const plain = argv.filter((word) => !FOLLOW.test(word));
   if (isFollowed) return { state, effect: { kind: 'page', argv: plain, isFollowed } };
   if (WITH_TERMINAL.has(command)) return { state, effect: { kind: 'outside', argv, isAttach: false } };
   return { state, effect: { kind: 'page', argv, isFollowed: false } };
