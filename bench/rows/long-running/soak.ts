@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { lstatSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -19,8 +19,9 @@ import type { Bench, Result, Row } from '../../row.ts';
 const AGENTS = 4;
 const LOOK_MS = 500;
 const LANDED_AT_ONCE = 100;
-/** Tending comes once a minute; what is left after the last task is looked at after one more. */
+/** Tending comes once a minute; a round that began before the last landing is followed by another. */
 const TEND_MS = 65_000;
+const ROUNDS = 5;
 
 const AGENT =
   'echo "$COPSE_TASK_ID" > "$COPSE_TASK_ID.txt" && git add . && git commit -qm "feat: $COPSE_TASK_ID"';
@@ -126,14 +127,25 @@ class Landed {
 /** When they have landed and tending has come round. */
 async function measured(landed: Landed, tasks: number): Promise<Footprint> {
   await landed.upTo(tasks);
-  await sleep(TEND_MS);
   const { repository, loop } = landed;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const isTended = untended(repository) === 0;
+    // One more round: refs are dropped after the trash was tended.
+    await sleep(TEND_MS);
+    if (isTended) break;
+  }
   const refs = run(['git', 'for-each-ref', '--format=%(refname)', 'refs/copse/', 'refs/heads/'], repository);
   return {
     memory: memoryOf(loop.pid ?? 0),
     refs: refs.split('\n').filter((line) => line !== '').length,
     ...sizeOf(path.join(repository, '.copse')),
   };
+}
+
+/** Removed worktrees whose files are still there. */
+function untended(repository: string): number {
+  const trash = path.join(repository, '.copse', 'trash');
+  return readdirSync(trash).filter((name) => !existsSync(path.join(trash, name, 'thin'))).length;
 }
 
 /** The board grows with its history, which is meant to be kept. */
