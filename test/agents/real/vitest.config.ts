@@ -9,7 +9,7 @@ export default defineConfig({
     env: { COPSE_TEST_SANDBOX: 'required' },
     setupFiles: ['test/support/at-end.ts'],
     pool: 'forks',
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     testTimeout: 240_000,
     hookTimeout: 60_000,
   },

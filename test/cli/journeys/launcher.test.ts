@@ -424,6 +424,7 @@ function newClone({ borrowModules = false } = {}): string {
     'cli.ts': TELL_TALE,
     'kernel/policy.ts': `export const version = '${version}';\n`,
     'runner.ts': 'export {};\n',
+    'cli/watch/guard.sh': '#!/bin/sh\nexec "$@"\n',
     'index.ts': 'export {};\n',
   };
   for (const [file, code] of Object.entries(sources)) {

@@ -17,7 +17,7 @@ import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
-const RUNS = often({ short: 2, long: 12, variable: 'COPSE_RUNS' });
+const RUNS = often({ short: 2, long: 6, variable: 'COPSE_RUNS' });
 const AT_ONCE = 2;
 const MOST_KILLS = 6;
 /** Events of the board between two kills, at most; a run without kills has about 150. */
@@ -59,7 +59,8 @@ async function survive(seed: number): Promise<void> {
       did.push(await killSomething(run, draw));
     }
     for (const one of run.orchestrators) if (one.isRunning) one.signal('SIGTERM');
-    expect(await run.orchestrate('--until-idle').ended).toBe(0);
+    // 5: a task needs a person, `ask` for example.
+    expect([0, 5]).toContain(await run.orchestrate('--until-idle').ended);
     await expectGoodEnd(run);
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
