@@ -180,13 +180,13 @@ describe('an entry', () => {
       'half',
       { is: 'waiting', as: 'half' },
       {},
-      'is in one half of a red batch with cp-b, which is checked alone',
+      'is checked next with cp-b, as the first half of a batch that failed',
     ],
     [
       'half',
       { is: 'waiting', as: 'second_half', of: 9 },
       {},
-      'is in the other half of a red batch with cp-b; the first half is checked first',
+      'waits for the first half of a batch that failed; its own half with cp-b is checked next',
     ],
     [
       'again',
@@ -291,7 +291,7 @@ describe('an entry', () => {
         entries: [landing('a', { waiting: { kind: 'checks_unavailable', detail: 'no disk' } })],
         queue: { stalled: { since: ago(1), reason: { kind: 'checks_unavailable', detail: 'no disk' } } },
       },
-      'waits until the queue moves again',
+      'waits, because the queue is stalled',
     ],
   ] as const satisfies readonly (readonly [string, Scene, string])[])(
     'is held, without an expected time, when %s',
