@@ -174,7 +174,7 @@ describe('an entry', () => {
       'again',
       { is: 'waiting', as: 'again' },
       { wasRed: true },
-      'failed once, which may be a flaky check, and is checked once more',
+      'failed its checks once; Copse checks it once more, because a check may be flaky',
     ],
     [
       'half',
@@ -192,7 +192,7 @@ describe('an entry', () => {
       'again',
       { is: 'accused', run: 3, verdict: 'red', onto: tip },
       {},
-      'failed with cp-b; main alone is checked before a task is handed back',
+      'failed its checks with cp-b; Copse checks main alone before it hands a task back',
     ],
     [
       'handed_back',
