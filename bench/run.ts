@@ -23,8 +23,9 @@ import { orchestration } from './rows/orchestration.ts';
 import { queueMakespan } from './rows/queue-makespan.ts';
 import { queueSimulation } from './rows/queue-simulation.ts';
 import { radar } from './rows/radar.ts';
-import { soak } from './rows/soak.ts';
+import { soak } from './rows/long-running/soak.ts';
 import { wakeUp } from './rows/wake-up.ts';
+import { watch } from './rows/long-running/watch.ts';
 import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
 
@@ -32,6 +33,7 @@ const rows: readonly Row[] = [
   commandStart,
   commandEveryday,
   commandHistory,
+  watch,
   claims,
   finishedTasks,
   wakeUp,

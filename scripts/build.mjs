@@ -61,7 +61,7 @@ export function isBuilt() {
 
 export async function build({ release = false } = {}) {
   const beganMs = Date.now() - FILE_TIME_LAG_MS;
-  const outputs = await bundle();
+  const outputs = [...(await bundle()), guardScript()];
 
   mkdirSync(distDir, { recursive: true });
   const isEntry = (file) => PROGRAMS.some(({ entry }) => basename(file.path) === `${entry}.js`);
@@ -96,6 +96,12 @@ export const PROGRAMS = [
   { entry: 'runner', groups: { start: START, main: /\/compose\/runner\.ts$/ } },
   { entry: 'index', groups: {} },
 ];
+
+// The shell above `copse watch`, started by the launcher and by the bundle.
+function guardScript() {
+  const name = 'guard.sh';
+  return { path: join(distDir, name), contents: readFileSync(join(packageDir, 'src', 'cli', 'watch', name)) };
+}
 
 async function bundle() {
   // Loaded here, so that asking isBuilt() needs nothing installed.

@@ -25,6 +25,7 @@ export function manPages(): ReadonlyMap<string, string> {
     env: {},
     stdin: () => process.stdin,
     output: openOutput({ stdout, stderr }),
+    runInside: () => Promise.resolve(0),
   });
   return new Map(
     [program, ...commandsBelow(program)].map((command) => [`${nameOf(command)}.1`, pageOf(command)]),

@@ -12,6 +12,7 @@ function wholeProgram(): CopseCommand {
     env: {},
     stdin: () => process.stdin,
     output: openOutput({ stdout, stderr }),
+    runInside: () => Promise.resolve(0),
   });
 }
 

@@ -149,6 +149,7 @@ interface Row {
 const rows: Readonly<Record<string, Row | Row['from']>> = {
   status: idle,
   inbox: idle,
+  watch: idle,
   add: idle,
   list: idle,
   show: idle,

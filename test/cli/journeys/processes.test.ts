@@ -76,6 +76,7 @@ const looking: readonly (readonly [command: string, argv: () => readonly string[
   ['switch', () => ['switch', reviewed]],
   ['help', () => ['help', 'states']],
   ['attach', () => ['attach', idle], 3],
+  ['watch', () => ['watch']],
 ];
 
 /** In this order, each on what the ones before have left. */

@@ -5,6 +5,7 @@ import { CommanderError } from 'commander';
 import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { type Host, ownProcess } from './host.ts';
+import type { Cli } from './invocation.ts';
 import { openOutput, reportFailure } from './output.ts';
 import type { CopseCommand } from './program/command.ts';
 import { createProgram } from './program/program.ts';
@@ -15,7 +16,14 @@ export async function main(
   host: Host = ownProcess(),
 ): Promise<ExitCode> {
   const { cwd, env, stdin } = host;
-  const cli = { version, output: openOutput(host), cwd, env, stdin };
+  const cli: Cli = {
+    version,
+    output: openOutput(host),
+    cwd,
+    env,
+    stdin,
+    runInside: (other, streams) => main(other, version, { cwd, env, ...streams }),
+  };
   // `copse` alone is `copse status`.
   const argv = given.length === 0 ? ['status'] : given;
   const program = createProgram(cli, argv[0]);

@@ -42,7 +42,8 @@ export function isOrchestrated(surroundings: Surroundings): Promise<boolean> {
   return isOrchestratedAt(requireRepository(surroundings).home);
 }
 
-async function openLook(
+/** The caller closes its board. */
+export async function openLook(
   surroundings: Surroundings,
 ): Promise<{ readonly context: LookContext; readonly unusable: KnownAgents['unusable'] }> {
   const repository = requireRepository(surroundings);

@@ -67,6 +67,21 @@ export async function openDiffTool(
   );
 }
 
+/** Runs another command of copse with the terminal of this process. */
+export async function runCopseOnTerminal(
+  argv: readonly string[],
+  options: { readonly errors: 'on terminal' | 'returned' },
+) {
+  const terminal = await import('../processes/on-terminal.ts');
+  const { programFile } = await import('./parts.ts');
+  return terminal.runOnTerminal([process.execPath, programFile('cli'), ...argv], options);
+}
+
+export async function restoreTerminal(saved: string): Promise<void> {
+  const terminal = await import('../processes/on-terminal.ts');
+  await terminal.restoreTerminal(saved);
+}
+
 export async function gitVersion(): Promise<GitVersion> {
   const git = await import('../git/version.ts');
   return git.gitVersion();

@@ -99,6 +99,12 @@ export async function hasBoard(surroundings: Surroundings): Promise<boolean> {
   return false;
 }
 
+/** Another value: the file of the board was removed or replaced, and a process that has it open reads the old one. */
+export function boardMark(repository: Repository): string {
+  const found = statSync(boardFile(repository), { throwIfNoEntry: false });
+  return found === undefined ? 'absent' : `${found.dev}:${found.ino}`;
+}
+
 function isWithoutBoard(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }

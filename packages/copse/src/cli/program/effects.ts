@@ -68,6 +68,7 @@ export const effects: Readonly<Record<string, Effect>> = {
   sync: 'changes',
   tend: 'changes',
   undo: 'changes',
+  watch: 'changes',
   why: 'reads',
   work: 'changes',
   worktrees: 'reads',

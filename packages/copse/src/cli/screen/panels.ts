@@ -37,13 +37,18 @@ export function panelLines(overview: Overview, size: PanelSize, style: StyleText
   return panels(overview, size, style).map(({ text }) => text);
 }
 
-/** The same, with the task of each line. */
-export function panels(overview: Overview, size: PanelSize, style: StyleText): readonly PanelLine[] {
+/** The same, with the task of each line. A section that is shortened is scrolled to the selected task. */
+export function panels(
+  overview: Overview,
+  size: PanelSize,
+  style: StyleText,
+  selected: TaskId | null = null,
+): readonly PanelLine[] {
   const top = [countsLine(overview), ...remarks(overview)].map((text) => ({ text, task: null }));
   const room = size.rows - top.length;
   const detail = details.find((one) => lengthOf(overview, one) <= room) ?? TERSE;
   const sections = sectionsOf(overview, { ...detail, columns: size.columns, style });
-  const lines = [...top, ...shortened(sections, room, detail.isAiry)];
+  const lines = [...top, ...shortened(sections, room, detail.isAiry, selected)];
   return lines
     .slice(0, Math.max(1, size.rows))
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
@@ -282,7 +287,12 @@ const MOST_TITLE = 60;
 const GAP = '  ';
 
 /** Shares the room among the sections. */
-function shortened(all: readonly Section[], room: number, isAiry: boolean): readonly PanelLine[] {
+function shortened(
+  all: readonly Section[],
+  room: number,
+  isAiry: boolean,
+  selected: TaskId | null,
+): readonly PanelLine[] {
   const headingRows = isAiry ? 2 : 1;
   // A terminal of a few rows shows fewer sections, rather than headings without tasks.
   const affordable = Math.floor((room - LEAST_FIRST) / (headingRows + 1));
@@ -296,7 +306,7 @@ function shortened(all: readonly Section[], room: number, isAiry: boolean): read
     room - sections.length * headingRows,
   );
   return sections.flatMap((section, index) => {
-    const lines = itemLines(section, given[index] ?? 0);
+    const lines = itemLines(section, given[index] ?? 0, selected);
     const heading = { text: section.heading, task: null };
     const top: readonly PanelLine[] = isAiry ? [{ text: '', task: null }, heading] : [heading];
     return lines.length === 0 ? [] : top.concat(lines);
@@ -331,11 +341,21 @@ export function shares(
   return given;
 }
 
-/** As many whole items as fit, and a line about the others. */
-function itemLines({ items, unseen, all }: Section, room: number): readonly PanelLine[] {
-  const lines: PanelLine[] = [];
-  let hidden = items.length + unseen;
-  for (const { task, lines: own } of items) {
+/** As many whole items as fit, the selected one among them, and lines about the others. */
+function itemLines(section: Section, room: number, selected: TaskId | null): readonly PanelLine[] {
+  const { items } = section;
+  const at = items.findIndex(({ task }) => task === selected);
+  for (let skipped = 0; ; skipped += 1) {
+    const lines = linesFrom(section, room, skipped);
+    if (skipped >= at || lines.some(({ task }) => task === selected)) return lines;
+  }
+}
+
+function linesFrom({ items, unseen, all }: Section, room: number, skipped: number): readonly PanelLine[] {
+  const above = skipped === 0 ? [] : [{ text: `  … ${skipped} above`, task: null }];
+  const lines: PanelLine[] = room > 1 ? above : [];
+  let hidden = items.length - skipped + unseen;
+  for (const { task, lines: own } of items.slice(skipped)) {
     const isLast = hidden === 1;
     if (lines.length + own.length + (isLast ? 0 : 1) > room) break;
     lines.push(...own.map((text) => ({ text, task })));

@@ -9,6 +9,7 @@ import { type CommandEntry, type On, aTask, byComma, withDefinition } from '../p
 
 export const dailyCommands: readonly CommandEntry[] = [
   { names: ['status'], add: addStatus },
+  { names: ['watch'], add: addWatch },
   { names: ['inbox'], add: addInbox },
   { names: ['list', 'ls'], add: addList },
   { names: ['show'], add: addShow },
@@ -16,6 +17,20 @@ export const dailyCommands: readonly CommandEntry[] = [
   { names: ['add'], add: addAdd },
   { names: ['orchestrate', 'up'], add: addOrchestrate },
 ];
+
+function addWatch(program: CopseCommand, on: On): void {
+  program
+    .command('watch')
+    .description('Show the same as status, live, with a key for every answer.')
+    .details(
+      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and\nagents go on. It starts no agents: run copse orchestrate in another terminal. Where it cannot\ndraw, it prints copse status.',
+    )
+    .examples([
+      ['copse watch', 'until q'],
+      ['TERM=dumb copse watch', 'the same once, as copse status prints it'],
+    ])
+    .action(on(() => import('../../commands/agents/watch.ts')));
+}
 
 function addAdd(program: CopseCommand, on: On): void {
   const { priority, kind } = defaultPolicy.task;

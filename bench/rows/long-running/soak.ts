@@ -9,12 +9,12 @@ import { lstatSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import type { Context } from '../../packages/copse/src/board/context.ts';
-import { openContext } from '../../packages/copse/src/compose/open.ts';
-import { bundle, run } from '../commands.ts';
-import { newSizedRepository } from '../repositories.ts';
-import type { Bench, Result, Row } from '../row.ts';
+import { addTask } from '../../../packages/copse/src/tasks/act/tasks.ts';
+import type { Context } from '../../../packages/copse/src/board/context.ts';
+import { openContext } from '../../../packages/copse/src/compose/open.ts';
+import { bundle, run } from '../../commands.ts';
+import { newSizedRepository } from '../../repositories.ts';
+import type { Bench, Result, Row } from '../../row.ts';
 
 const AGENTS = 4;
 const LOOK_MS = 500;

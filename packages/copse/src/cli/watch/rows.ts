@@ -1,0 +1,68 @@
+/** The tasks on the screen in their order, as far as the filter lets them through. */
+
+import type { NeedsYou, Overview } from '../../explain/rules/overview.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { TaskStatus } from '../../tasks/rules/task.ts';
+
+export interface PausedTask {
+  readonly task: TaskId;
+  readonly title: string;
+  readonly status: TaskStatus;
+  readonly since: Timestamp;
+}
+
+type Panel = 'needsYou' | 'working' | 'landing' | 'ready' | 'paused';
+
+export interface WatchRow {
+  readonly panel: Panel;
+  readonly task: TaskId;
+  readonly title: string;
+  readonly status: TaskStatus;
+  readonly need: NeedsYou | null;
+}
+
+/** A task that needs a person and works is one row, the first. */
+export function rowsOf(
+  overview: Overview,
+  paused: readonly PausedTask[],
+  filter: string,
+): readonly WatchRow[] {
+  const { needsYou, working, landing, ready } = filtered(overview, filter);
+  const rows: readonly WatchRow[] = [
+    ...needsYou.map((need) => rowOf('needsYou', need, need)),
+    ...working.map((task) => rowOf('working', task)),
+    ...landing.map((task) => rowOf('landing', task)),
+    ...ready.map((task) => rowOf('ready', task)),
+    ...paused.filter((task) => matches(task, filter)).map((task) => rowOf('paused', task)),
+  ];
+  const seen = new Set<TaskId>();
+  return rows.filter(({ task }) => !seen.has(task) && seen.add(task));
+}
+
+function rowOf(panel: Panel, { task, title, status }: PausedTask, need: NeedsYou | null = null): WatchRow {
+  return { panel, task, title, status, need };
+}
+
+export function filtered(overview: Overview, filter: string): Overview {
+  if (filter.trim() === '') return overview;
+  const keep = <T extends object>(tasks: readonly T[]) => tasks.filter((task) => matches(task, filter));
+  return {
+    ...overview,
+    needsYou: keep(overview.needsYou),
+    working: keep(overview.working),
+    landing: keep(overview.landing),
+    ready: keep(overview.ready),
+  };
+}
+
+/** Each word must be somewhere in what is shown of the task. */
+export function matches(task: object, filter: string): boolean {
+  const text = Object.values(task)
+    .filter((value) => typeof value === 'string')
+    .join('\n')
+    .toLowerCase();
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

@@ -1,0 +1,11 @@
+/** What `copse watch` changes of the terminal, and back. */
+
+const CSI = '\u001b[';
+const ALTERNATE = '?1049';
+const PASTE = '?2004';
+const CURSOR = '?25';
+const SYNCHRONIZED = '?2026';
+
+export const ENTER_SCREEN = `${CSI}${ALTERNATE}h${CSI}${PASTE}h${CSI}${CURSOR}l`;
+/** Ends an unfinished frame first: some terminals would show nothing more for a while. */
+export const LEAVE_SCREEN = `${CSI}${SYNCHRONIZED}l${CSI}0m${CSI}${PASTE}l${CSI}${CURSOR}h${CSI}${ALTERNATE}l`;
