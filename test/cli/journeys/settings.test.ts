@@ -176,9 +176,7 @@ describe('copse doctor', () => {
     const env = { PATH: '/nowhere' };
     const { stdout } = await copse(['doctor'], { cwd: newRepository(area), env });
     expect(stdout).toMatch(/^– sandbox +agents cannot use "sandbox: runtime": .+$/m);
-    expect(stdout).toMatch(
-      /^– docker +agents cannot use "sandbox: docker": .*docker was not found/m,
-    );
+    expect(stdout).toMatch(/^– docker +agents cannot use "sandbox: docker": .*docker was not found/m);
     expect(stdout).toMatch(/^[✓–] processes +(Copse finds|a process that)/m);
   });
 

@@ -80,7 +80,11 @@ test('of tasks that wait, that a person has, and that are over', async () => {
   const scene = newScene(area);
   const three = (...options: string[]) => several(4, (index) => scene.add(`${index}`, 'true', ...options));
   const [first = ''] = await three();
-  expect(await followAll(scene, 'pending', await three('--depends', first))).toEqual(['why', 'edit', 'cancel']);
+  expect(await followAll(scene, 'pending', await three('--depends', first))).toEqual([
+    'why',
+    'edit',
+    'cancel',
+  ]);
   expect(await followAll(scene, 'ready', await three())).toEqual(['work', 'cancel']);
   const byHand = await three();
   for (const id of byHand) await answer(['work', id], scene.at);

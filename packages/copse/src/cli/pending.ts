@@ -33,9 +33,7 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
   const accepted = await acceptFirst(repository, pending);
   if (accepted.length > 0 && cli.output.isTerminal)
     cli.output.note(
-      shown(
-        `First use here: Copse accepted ${named(accepted)}. After a change, run: copse config accept`,
-      ),
+      shown(`First use here: Copse accepted ${named(accepted)}. After a change, run: copse config accept`),
     );
 }
 

@@ -82,10 +82,7 @@ async function withoutUnmet(
   const statuses = await board.statuses(dependsOn);
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   if (unmet === undefined) return [];
-  return [
-    ...(statuses.has(unmet) ? [`copse why ${unmet}`] : []),
-    `copse edit ${id} --not-depends ${unmet}`,
-  ];
+  return [...(statuses.has(unmet) ? [`copse why ${unmet}`] : []), `copse edit ${id} --not-depends ${unmet}`];
 }
 
 async function canUndo({ board }: LookContext, task: TaskSummary): Promise<boolean> {

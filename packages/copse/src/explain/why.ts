@@ -154,7 +154,11 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
   const move = `To move them into its worktree: copse rescue move ${id}`;
-  return [describeEscape(escape, tasks), ...files, ...(files.length > 0 && (await hasWorktree(context, { id })) ? [move] : [])];
+  return [
+    describeEscape(escape, tasks),
+    ...files,
+    ...(files.length > 0 && (await hasWorktree(context, { id })) ? [move] : []),
+  ];
 }
 
 const LISTED = 10;

@@ -51,7 +51,12 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
   }
   const bad = checks.filter(({ state }) => state === 'problem').length;
-  if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'Fix each line with ✗: its arrow (→) says how. Then: copse doctor');
+  if (bad > 0)
+    fail(
+      'unhealthy',
+      `${bad} of ${checks.length} checks failed.`,
+      'Fix each line with ✗: its arrow (→) says how. Then: copse doctor',
+    );
 }
 
 const marks = { fine: ['green', '✓'], missing: ['yellow', '–'], problem: ['red', '✗'] } as const;
@@ -78,7 +83,11 @@ function repository(cli: Cli): HealthCheck {
   }
   return found
     ? fine('repository', found.top)
-    : problem('repository', `${cli.cwd} is not inside a git repository`, 'Go into a repository, or create one here: git init');
+    : problem(
+        'repository',
+        `${cli.cwd} is not inside a git repository`,
+        'Go into a repository, or create one here: git init',
+      );
 }
 
 async function commit(cli: Cli): Promise<readonly HealthCheck[]> {

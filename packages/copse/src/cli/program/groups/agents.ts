@@ -94,9 +94,7 @@ function addResume(program: CopseCommand, on: On): void {
   program
     .command('resume')
     .argument('<id>', aTask)
-    .description(
-      'Continue the conversation of a task that is paused, done or in review, or needs attention.',
-    )
+    .description('Continue the conversation of a task that is paused, done or in review, or needs attention.')
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
@@ -147,7 +145,9 @@ function addCost(program: CopseCommand, on: On): void {
     .option('--since <time>', '7d, 12h, a day (2026-11-30) or a time')
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--json', 'print { "rows": [...], "total" }')
-    .details('Copse counts only the dollars that an agent program reports. Days begin at midnight, local time.')
+    .details(
+      'Copse counts only the dollars that an agent program reports. Days begin at midnight, local time.',
+    )
     .examples([
       ['copse cost --by day --since 7d', 'the last week'],
       ['copse cost --by agent --json', 'for scripts'],

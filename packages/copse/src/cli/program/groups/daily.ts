@@ -21,9 +21,9 @@ export const dailyCommands: readonly CommandEntry[] = [
 function addWatch(program: CopseCommand, on: On): void {
   program
     .command('watch')
-    .description('Show the same as status, live, with a key for every answer.')
+    .description('Show the status live, with a key for every answer.')
     .details(
-      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and\nagents go on. It starts no agents: run copse orchestrate in another terminal. Where it cannot\ndraw, it prints copse status.',
+      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and\nagents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without\ncursor control, it prints copse status.',
     )
     .examples([
       ['copse watch', 'until q'],

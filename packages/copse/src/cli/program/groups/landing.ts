@@ -105,7 +105,9 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('--reason <text>', 'why')
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
-    .details('Branches and pull requests stay as they are. A task that is already landing cannot be taken out.')
+    .details(
+      'Branches and pull requests stay as they are. A task that is already landing cannot be taken out.',
+    )
     .examples([
       ['copse queue cancel a1b2 --dry-run', 'which checks would restart'],
       ['copse queue cancel a1b2 --reason "Not before the release"', ''],

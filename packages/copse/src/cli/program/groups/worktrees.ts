@@ -119,7 +119,9 @@ function addUndo(program: CopseCommand, on: On): void {
     .option('--dry-run', 'for a landing: only show what would be reverted')
     .option('--worktree', 'for a landed task: bring back its worktree instead')
     .option('--json', 'print the result as JSON')
-    .details('To undo a landing, Copse adds a task that lands a revert through the queue. You can undo that task too.')
+    .details(
+      'To undo a landing, Copse adds a task that lands a revert through the queue. You can undo that task too.',
+    )
     .examples([
       ['copse undo', 'the latest removal or reset'],
       ['copse undo a1b2 --dry-run', 'what undoing a landing would revert'],
