@@ -83,7 +83,7 @@ export async function fill(
       await insert(transaction, histories);
     }
   });
-  // The server does this by itself within a minute or so.
+  // The server does this automatically within a minute or so.
   if (engine.name === 'postgres') await sql`analyze`.execute(engine.db);
   await engine.close();
 }

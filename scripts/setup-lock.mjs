@@ -87,7 +87,7 @@ function isAlive(pid) {
     return error.code === 'EPERM';
   }
   try {
-    // A killed process that nobody has reaped yet still answers signals.
+    // A killed process that was not reaped yet still answers signals.
     return !/.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return true;

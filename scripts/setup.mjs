@@ -6,7 +6,7 @@
 // Invariants
 // - An install is good when npm has written node_modules/.package-lock.json, its last step, and that file agrees
 //   with package-lock.json. It is removed before npm begins, so a killed install is never taken for a good one.
-// - One set-up at a time per clone (scripts/setup-lock.mjs); whoever waited looks again before doing anything.
+// - One set-up at a time per clone (scripts/setup-lock.mjs); a process that waited looks again before doing anything.
 // - Everything said goes to stderr: stdout belongs to the command that follows.
 
 import { spawn } from 'node:child_process';

@@ -9,7 +9,7 @@ export interface WorldSettings {
   readonly branches: number;
   readonly slots: number;
   readonly seed: number;
-  /** The check of a change by itself is red. */
+  /** The check of a change alone is red. */
   readonly failing: number;
   /** It cannot be merged with some other change. */
   readonly textual: number;

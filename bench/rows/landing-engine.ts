@@ -1,5 +1,5 @@
 /**
- * The engine of the merge queue by itself: branches of three commits each land one after another on a target that moves
+ * The engine of the merge queue alone: branches of three commits each land one after another on a target that moves
  * with every one of them, against `git rebase` and a fast-forward in a worktree, in turns.
  *
  * How many gits are started is counted in a run of its own, by a program called `git` that notes each start.

@@ -154,7 +154,7 @@ async function landAll(
     const some = heads.slice(round * share, (round + 1) * share);
     await queue.submit(some);
     const tookMs = await withPath(searchPath, () => inTime(() => queue.land()));
-    // The first begins with processes that are not there yet, and a board that nobody read.
+    // The first begins with processes that are not there yet, and a board that was not read.
     if (round > 0) oursMs.push(tookMs / some.length);
     for (const head of some.slice(0, PEERS_PER_ROUND))
       theirsMs.push(await inTime(() => landPlainly(world, plain, head)));

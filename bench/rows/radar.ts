@@ -1,7 +1,7 @@
 /**
  * The conflict radar against trying every pair: one branch of 200 moved, and what is known of all pairs is up to date again.
  *
- * Every pair by itself would take minutes, so some of them are merged as anybody would, and the time is taken times their
+ * Each pair alone would take minutes, so some of them are merged with plain git, and the time is taken times their
  * share. Worktrees are registered and not checked out: the radar looks at commits only.
  */
 
@@ -124,7 +124,7 @@ async function recordWorkspace(
 
 async function look({ context }: World): Promise<RadarLook> {
   const looked = await refreshRadar(context);
-  if (looked === undefined) throw new Error('Somebody else is looking');
+  if (looked === undefined) throw new Error('Another process is looking');
   if (looked.problems.length > 0) throw new Error(looked.problems.join('; '));
   return looked;
 }

@@ -21,6 +21,23 @@ const PHRASES: Readonly<Record<string, string>> = {
   'as often as may be': 'give the number',
   'may be tried': 'say "can be retried"',
   'at the next look': 'give the time: "within 5 s"',
+  'agent that could work': 'say "no agent is installed or configured"',
+  'not as they must be': 'say which rule is broken',
+  'although what must': 'say which command still fails',
+  'to lead the queue': 'say "no orchestrator is running"',
+  'may land without checks': 'say "needs passing checks"',
+  'is not possible there': 'say "Cannot …: it is in progress"',
+  'about to land': 'say "queued to land"',
+  'which task is meant': 'say "no task given"',
+  'is none of': 'say "must be a, b or c"',
+  'renewed nothing': 'say "has not been heard from"',
+  'becomes of': 'say "happens to"',
+  'worktrees smaller': 'say "free disk space"',
+  'is to be in memory': 'say "tmpfs"',
+  'as good as none': 'say "is ignored"',
+  'what holds for all': 'say "the defaults"',
+  'keeps nobody from': 'say which failure is ignored',
+  'version counts': 'say "Copse uses the accepted version"',
   'is tried again': 'say "is retried"',
 };
 
@@ -45,7 +62,7 @@ const ROOMS = [
   'cli',
 ];
 
-const DOCUMENTS = ['README.md'];
+const DOCUMENTS = ['README.md', 'CHANGELOG.md'];
 
 const forbidden = new RegExp(`\\b(?:${Object.keys(PHRASES).join('|')})\\b`, 'giu');
 

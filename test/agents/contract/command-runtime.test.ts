@@ -50,7 +50,7 @@ describe('how a program ended', () => {
   test.each([
     ['exit 0', { kind: 'completed', exitCode: 0 }],
     ['exit 75', { kind: 'limit', until: null, reason: expect.stringContaining('exit code 75') }],
-    ['exit 3', { kind: 'crashed', exitCode: 3, reason: 'its program ended with exit code 3' }],
+    ['exit 3', { kind: 'crashed', exitCode: 3, reason: 'the agent program ended with exit code 3' }],
     ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGKILL' }],
     ['kill -TERM $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGTERM' }],
   ])('%s', async (line, outcome) => {
@@ -67,7 +67,7 @@ describe('how a program ended', () => {
     expect(reason.split('\n').slice(-3)).toEqual(['100', '100% \\x07', 'no line feed é林']);
     expect(reason.split('\n')).toHaveLength(21);
     expect(printedIn(turn).startsWith('from the turn before\n1\n2\n')).toBe(true);
-    expect(await run(turn, 'exit 2')).toMatchObject({ reason: 'its program ended with exit code 2' });
+    expect(await run(turn, 'exit 2')).toMatchObject({ reason: 'the agent program ended with exit code 2' });
   });
 
   test('is reported for a program that printed a line of megabytes, or nothing', async () => {

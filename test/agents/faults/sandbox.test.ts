@@ -227,7 +227,7 @@ describe('an agent whose sandbox is not available', () => {
       [{ sandbox: 'docker' }, 'no image is set: set `docker.image`'],
       [
         { sandbox: 'runtime' },
-        'the package @anthropic-ai/sandbox-runtime is not installed outside of the repository: npm install --global @anthropic-ai/sandbox-runtime',
+        'the package @anthropic-ai/sandbox-runtime is not installed globally. Install it: npm install --global @anthropic-ai/sandbox-runtime',
       ],
       [
         { sandbox: 'runtime', workspace: { branch_pattern: '{task}-{slug}' } },

@@ -140,7 +140,7 @@ describe('the finish gate', () => {
     expect(gate({ commits: [] })).toMatchObject({
       kind: 'refused',
       because: 'nothing_committed',
-      reason: expect.stringContaining('copse finish --no-changes'),
+      reason: expect.stringContaining('copse finish cp-0001 --no-changes'),
     });
   });
 
@@ -256,7 +256,7 @@ describe('the finish gate', () => {
       reason: [
         'The branch of cp-0001 conflicts with main, which moved meanwhile:',
         '  a.ts',
-        'Merge the target with `copse sync --conflict`, resolve, commit, and finish again. Keep the intent of both sides.',
+        'Merge the target with `copse sync cp-0001 --conflict`, resolve, commit, and finish again. Keep the intent of both sides.',
         'Landed on main meanwhile:',
         '  cp-0002: The other',
         '    > Do it',

@@ -28,7 +28,7 @@ describe.runIf(hasScript)('at a terminal', () => {
   test('the first command names the files that it accepts, in one line', async () => {
     const { cwd } = withSetup();
     const screen = await onTerminal(['list'], cwd, []);
-    expect(screen).toContain('First use here: Copse uses conductor.json as of now.');
+    expect(screen).toContain('First use here: Copse accepted conductor.json.');
     expect(await onTerminal(['list'], cwd, [])).not.toContain('First use');
   });
 

@@ -175,11 +175,9 @@ describe('copse doctor', () => {
   test('says what this machine can and cannot confine, and why not', async () => {
     const env = { PATH: '/nowhere' };
     const { stdout } = await copse(['doctor'], { cwd: newRepository(area), env });
-    expect(stdout).toMatch(/^– sandbox +sandbox: runtime cannot confine agents, because .+$/m);
-    expect(stdout).toMatch(
-      /^– docker +sandbox: docker cannot confine agents, because .*docker was not found/m,
-    );
-    expect(stdout).toMatch(/^[✓–] processes +(control groups|a reaper|neither control groups)/m);
+    expect(stdout).toMatch(/^– sandbox +agents cannot use "sandbox: runtime": .+$/m);
+    expect(stdout).toMatch(/^– docker +agents cannot use "sandbox: docker": .*docker was not found/m);
+    expect(stdout).toMatch(/^[✓–] processes +(Copse finds|a process that)/m);
   });
 
   test('without git on the PATH says so', async () => {

@@ -188,7 +188,7 @@ describe('doctor', () => {
   test('puts no tick before what cannot be confined', async () => {
     const cwd = newRepository(area);
     const { stdout } = await copse(['doctor'], { cwd });
-    const lines = stdout.split('\n').filter((line) => line.includes('cannot confine agents'));
+    const lines = stdout.split('\n').filter((line) => line.includes('agents cannot use'));
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) expect(line).toMatch(/^–/);
   });

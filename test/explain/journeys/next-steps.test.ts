@@ -61,7 +61,7 @@ test('of tasks that agents worked on', async () => {
   const stuck = await made(3, 'copse stuck --reason "Which?"', ...plain);
   const failed = await made(3, 'exit 9', ...plain);
   const inReview = await made(5, 'commit r% r%.txt', '--agent', 'reviewed');
-  const attention = await made(3, 'true', ...plain);
+  const attention = await made(4, 'true', ...plain);
   const landed = await made(4, 'commit l% l%.txt', ...plain);
   const nothing = await made(3, 'copse finish --no-changes', ...plain);
   await copse(['orchestrate', '--until-idle'], scene.at);
@@ -71,7 +71,7 @@ test('of tasks that agents worked on', async () => {
   expect(await followAll(scene, 'stuck', stuck)).toEqual(['restart', 'cancel']);
   expect(await followAll(scene, 'failed', failed)).toEqual(['restart', 'cancel']);
   expect(await followAll(scene, 'in_review', inReview)).toEqual(['review', 'merge', 'resume', 'cancel']);
-  expect(await followAll(scene, 'needs_attention', attention)).toEqual(['resume', 'cancel']);
+  expect(await followAll(scene, 'needs_attention', attention)).toEqual(['resume', 'work', 'cancel']);
   expect(await followAll(scene, 'done', landed)).toEqual(['resume', 'undo', 'delete']);
   expect(await followAll(scene, 'done', nothing)).toEqual(['resume', 'delete']);
 });
@@ -80,7 +80,11 @@ test('of tasks that wait, that a person has, and that are over', async () => {
   const scene = newScene(area);
   const three = (...options: string[]) => several(4, (index) => scene.add(`${index}`, 'true', ...options));
   const [first = ''] = await three();
-  expect(await followAll(scene, 'pending', await three('--depends', first))).toEqual(['edit', 'cancel']);
+  expect(await followAll(scene, 'pending', await three('--depends', first))).toEqual([
+    'why',
+    'edit',
+    'cancel',
+  ]);
   expect(await followAll(scene, 'ready', await three())).toEqual(['work', 'cancel']);
   const byHand = await three();
   for (const id of byHand) await answer(['work', id], scene.at);

@@ -119,7 +119,7 @@ describe('a run', () => {
   // promise: crash-loses-nothing
   test('reports a crash with the last output, keeps uncommitted work, and the retry continues from it', async () => {
     const crashed = id('crashes once');
-    expect(output).toContain(`crashed     ${crashed} its program ended with exit code 3; retry in `);
+    expect(output).toContain(`crashed     ${crashed} the agent program ended with exit code 3; retry in `);
     expect(scene.git('show', 'main:half.txt')).toBe('half');
     const shown = await printed(['show', crashed], scene.at);
     expect(shown).toContain('Its last output:\n          boom\n');

@@ -76,7 +76,7 @@ describe('a ready task', () => {
       },
     });
     expect(schedule({ agents: [] }).place(task())).toMatchObject({
-      waiting: { reasons: ['no agent is configured on this node'] },
+      waiting: { reasons: ['no agent is installed or configured (copse agents detect)'] },
     });
   });
 

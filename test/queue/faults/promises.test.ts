@@ -103,7 +103,7 @@ describe('promise 2: nothing on the target is reverted, and a landing has only t
     const { landed, blamed } = await scene.lead();
     expect(landed).toEqual([]);
     expect(blamed).toMatchObject([{ task: evil, cause: { because: 'conflict', files: ['theirs.txt'] } }]);
-    expect(blamed[0]?.cause.reason).toContain('reverts changes that others landed');
+    expect(blamed[0]?.cause.reason).toContain('reverts changes that other tasks landed');
     expect(scene.tip).toBe(tip);
     expect(await scene.status(evil)).toBe('needs_attention');
   });

@@ -70,7 +70,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     expect((await scene.tasks()).get(second)?.status).toBe('done');
     expect(await printed(['show', second], scene.at)).toMatch(new RegExp(`^ +undone +by ${task.id}$`, 'm'));
     expect(await answer(['show', second], scene.at)).toMatchObject({ undone: { is: 'undone', by: task.id } });
-    expect(await scene.why(second)).toContain(`It was undone by ${task.id}.`);
+    expect(await scene.why(second)).toContain(`${task.id} undid it.`);
     expect(await refusedBy(['undo', second], scene.at)).toContain(`copse undo ${task.id} (to bring it back)`);
     // Nothing of it is left behind.
     expect(scene.git('branch', '--format=%(refname:short)')).toBe('main');

@@ -174,25 +174,25 @@ describe('an entry', () => {
       'again',
       { is: 'waiting', as: 'again' },
       { wasRed: true },
-      'failed once, which may be a flaky check, and is checked once more',
+      'failed its checks once; Copse checks it once more, because a check may be flaky',
     ],
     [
       'half',
       { is: 'waiting', as: 'half' },
       {},
-      'is in one half of a red batch with cp-b, which is checked alone',
+      'is checked next with cp-b, as the first half of a batch that failed',
     ],
     [
       'half',
       { is: 'waiting', as: 'second_half', of: 9 },
       {},
-      'is in the other half of a red batch with cp-b; the first half is checked first',
+      'waits for the first half of a batch that failed; its own half with cp-b is checked next',
     ],
     [
       'again',
       { is: 'accused', run: 3, verdict: 'red', onto: tip },
       {},
-      'failed with cp-b; main alone is checked before a task is handed back',
+      'failed its checks with cp-b; Copse checks main alone before it hands a task back',
     ],
     [
       'handed_back',
@@ -291,7 +291,7 @@ describe('an entry', () => {
         entries: [landing('a', { waiting: { kind: 'checks_unavailable', detail: 'no disk' } })],
         queue: { stalled: { since: ago(1), reason: { kind: 'checks_unavailable', detail: 'no disk' } } },
       },
-      'waits until the queue moves again',
+      'waits, because the queue is stalled',
     ],
   ] as const satisfies readonly (readonly [string, Scene, string])[])(
     'is held, without an expected time, when %s',

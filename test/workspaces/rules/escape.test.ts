@@ -93,7 +93,7 @@ describe('an escape', () => {
   it('is described as a change while a task was running, without naming who did it', () => {
     const escape = decideEscape(state(), state({ a: 'x' }, second), [one], rules)!;
     expect(describeEscape(escape, [one.task])).toBe(
-      '1 file of the main checkout changed and the main checkout went to 222222222222 while cp-0001 was running.',
+      '1 file of the main checkout changed and the main checkout moved to commit 222222222222 while cp-0001 was running.',
     );
     const many = decideEscape(state(), state({ e: 'x', d: 'x', c: 'x', b: 'x' }), [one, two], rules)!;
     expect(describeEscape(many, [one.task, two.task])).toBe(

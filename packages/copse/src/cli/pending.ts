@@ -33,9 +33,7 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
   const accepted = await acceptFirst(repository, pending);
   if (accepted.length > 0 && cli.output.isTerminal)
     cli.output.note(
-      shown(
-        `First use here: Copse uses ${named(accepted)} as of now. Changes count after: copse config accept`,
-      ),
+      shown(`First use here: Copse accepted ${named(accepted)}. After a change, run: copse config accept`),
     );
 }
 
@@ -57,7 +55,7 @@ async function tellOrAsk(cli: Cli, repository: Repository, pending: Pending, com
 
 function tell({ output }: Cli, pending: Pending): void {
   const text = pending.isFirst ? null : pendingText(pending);
-  if (text !== null) output.note(shown(`${text} To see and accept it: copse config accept`));
+  if (text !== null) output.note(shown(`${text} ${pendingRemedy(pending)}`));
 }
 
 /** Null when everything is accepted. */
@@ -66,8 +64,15 @@ export function pendingText({ changes }: Pick<Pending, 'changes'>): string | nul
   const names = named(changes.map(({ name }) => name));
   const problem = changes.find((change) => change.problem !== null)?.problem;
   return problem
-    ? `${names} changed and cannot be used; the accepted version counts. ${problem}`
-    : `${names} changed; the accepted version counts.`;
+    ? `${names} changed and has a mistake; Copse still uses the accepted version. ${problem}`
+    : `${names} changed; Copse still uses the accepted version.`;
+}
+
+/** A file with a mistake cannot be accepted. */
+export function pendingRemedy({ changes }: Pick<Pending, 'changes'>): string {
+  return changes.some(({ problem }) => problem !== null)
+    ? 'Correct it, then: copse config accept'
+    : 'To see and accept the change: copse config accept';
 }
 
 function repositoryOfPerson({ cwd, env }: Cli): Repository | undefined {

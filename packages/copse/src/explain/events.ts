@@ -125,7 +125,9 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       const tasks = await Promise.all(event.running.map((one) => taskOf('session', one)));
       const known = tasks.filter((one) => one !== undefined);
       if (task === undefined || (await firstWithEscape(board, known, event.at)) !== task) return undefined;
-      return line('escaped', 'bad', task, `${describeEscape(event, known)} copse rescue move ${task}`);
+      const move =
+        event.paths.length === 0 ? '' : ` To move them into its worktree: copse rescue move ${task}`;
+      return line('escaped', 'bad', task, `${describeEscape(event, known)}${move}`);
     }
     case 'session.attention': {
       const task = event.attention && (await taskOf('session', event.id));

@@ -34,7 +34,8 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [`copse review ${id}`, `copse merge ${id}`, await byAgent('resume'), cancel];
     case 'needs_attention': {
       const hasCommits = state.because !== 'dirty' && state.because !== 'nothing_committed';
-      return [await byAgent('resume'), ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
+      const ways = new Set([await byAgent('resume'), await byHand()]);
+      return [...ways, ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
     }
     case 'landing':
       return [cancel];
@@ -80,7 +81,8 @@ async function withoutUnmet(
 ): Promise<readonly string[]> {
   const statuses = await board.statuses(dependsOn);
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
-  return unmet === undefined ? [] : [`copse edit ${id} --not-depends ${unmet}`];
+  if (unmet === undefined) return [];
+  return [...(statuses.has(unmet) ? [`copse why ${unmet}`] : []), `copse edit ${id} --not-depends ${unmet}`];
 }
 
 async function canUndo({ board }: LookContext, task: TaskSummary): Promise<boolean> {

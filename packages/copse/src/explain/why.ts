@@ -3,6 +3,7 @@
 import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
+import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingText, waitText } from './rules/queue.ts';
@@ -99,7 +100,7 @@ type AttentionState = Extract<Task['state'], { status: 'needs_attention' }>;
 
 async function needsPerson({ board }: LookContext, state: AttentionState): Promise<readonly string[]> {
   if (await isBeingResolved(board, { state }))
-    return [`No one is needed: ${attentionClause(state.because)}, and another task resolves that.`];
+    return [`You need not act: ${attentionClause(state.because)}, and another task resolves that.`];
   return [`It needs you: ${attentionClause(state.because)}.`];
 }
 
@@ -127,8 +128,8 @@ async function undone({ board }: LookContext, { id }: Task): Promise<readonly st
   if (undoing.kind === 'none') return [];
   return [
     undoing.kind === 'undone'
-      ? `It was undone by ${undoing.by}.`
-      : `${undoing.by} takes it back; ${undoing.by} ${statusPredicate(undoing.status)}.`,
+      ? `${undoing.by} undid it.`
+      : `${undoing.by} will undo it; ${undoing.by} ${statusPredicate(undoing.status)}.`,
   ];
 }
 
@@ -153,7 +154,11 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
   const move = `To move them into its worktree: copse rescue move ${id}`;
-  return [describeEscape(escape, tasks), ...files, ...((await hasWorktree(context, { id })) ? [move] : [])];
+  return [
+    describeEscape(escape, tasks),
+    ...files,
+    ...(files.length > 0 && (await hasWorktree(context, { id })) ? [move] : []),
+  ];
 }
 
 const LISTED = 10;
@@ -176,7 +181,7 @@ async function whyReady(context: LookContext, task: Task): Promise<readonly stri
   const crashes = await lastCrash(context, task);
   if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
-    `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}; to start one: copse orchestrate`,
+    `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}. If none is running: copse orchestrate`,
     ...passedOver(context, task),
     ...crashes,
   ];
@@ -205,10 +210,9 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const session = await board.get('session', claim.session);
   const live = session?.state.life === 'live' ? session.state : undefined;
   const where = claim.node === node ? 'this machine' : `machine ${claim.node}`;
-  const minutes = Math.round((clock.now() - since) / 60_000);
   const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
   return [
-    `${claim.agent} has been working on it for ${minutes} min on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    `${claim.agent} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
     ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
     ...(await lastCrash(context, task)),
@@ -250,14 +254,14 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
     `It ${standingText(entry.standing)}.`,
     ...(entry.range === null || entry.state === 'landing'
       ? []
-      : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
+      : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
     ...(queue.isLed || entry.standing.kind === 'no_leader'
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
     ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
-    ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands unverified: without checks.']),
+    ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
   ];
 }
 

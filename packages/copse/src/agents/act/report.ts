@@ -9,7 +9,7 @@ import { refuseUnlessHeld } from '../../tasks/rules/claim.ts';
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { FencingToken, TaskId } from '../../kernel/ids.ts';
 import { type OpenPhase, type Session, decideSession, openPhases } from '../rules/session/session.ts';
-import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
+import { type Task, statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
 import { decideStuck } from '../../tasks/rules/outcomes.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { Report } from '../rules/session/report.ts';
@@ -189,7 +189,7 @@ async function requireHeld(
 function notHeld(task: Task): Refused {
   return refused(
     'wrong_status',
-    `${task.id} is ${task.state.status}: no agent and no person works on it.`,
+    `${task.id} ${statusPredicate(task.state.status)}: no agent and no person works on it.`,
     ...suggestCommands(task),
   );
 }

@@ -294,7 +294,7 @@ export function runtimeProblem(
   tryOut: (argv: readonly [string, ...string[]]) => string | null,
 ): string | null {
   if (srt === undefined)
-    return `the package ${PACKAGE} is not installed outside of the repository: npm install --global ${PACKAGE}`;
+    return `the package ${PACKAGE} is not installed globally. Install it: npm install --global ${PACKAGE}`;
   if (process.platform === 'win32') return 'sandbox-runtime works on Linux and macOS only';
   const needed = process.platform === 'linux' ? ['bwrap', 'socat', 'rg'] : ['rg'];
   const missing = needed.filter((name) => find(name) === undefined);

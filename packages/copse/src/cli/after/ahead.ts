@@ -1,4 +1,4 @@
-/** The last lines of a command that changed a task: what becomes of it now, and what to type next. */
+/** The last lines of a command that changed a task: what happens to it now, and what to type next. */
 
 import { sessionFrom } from '../../board/rules/author.ts';
 import { requireRepository } from '../../compose/open.ts';

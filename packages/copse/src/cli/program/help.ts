@@ -6,7 +6,7 @@ import { wrapped } from './wrap.ts';
 /** The titles of `copse help <topic>`; topics.ts has the texts. */
 export const topics = {
   states: 'the states of a task, and what to do in each',
-  configuration: 'where settings come from, and which count',
+  configuration: 'where settings come from, and which take effect',
   agents: 'which programs can be agents, and how they run',
   landing: 'how finished work gets to the target branch',
   machines: 'what works with several machines, and what does not',
@@ -40,7 +40,7 @@ export function wholeHelp(program: CopseCommand, columns: number): string {
       [
         ['copse help <command>', 'its options, with examples'],
         ['copse help <topic>', 'a page about it'],
-        ['copse help all', 'every command with a line'],
+        ['copse help all', 'all commands, one line each'],
       ],
       'copse help <command>'.length,
       columns,

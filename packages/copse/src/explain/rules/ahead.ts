@@ -1,4 +1,4 @@
-/** What becomes of a task after a command has changed it: which process goes on with it, or which command a person runs. */
+/** What happens to a task after a command has changed it: which process continues it, or which command a person runs. */
 
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { suggestCommands } from '../../tasks/rules/task.ts';
@@ -47,6 +47,8 @@ export function aheadOf(
       return state.claim.isByHand
         ? { text: null, commands: [`copse finish ${id} (when your work is committed)`] }
         : { text: null, commands: [`copse logs ${id} --follow`] };
+    case 'done':
+      return { text: null, commands: [] };
     case 'pending':
       return { text: null, commands: [`copse why ${id}`] };
     default:

@@ -6,6 +6,7 @@
 import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import { named } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
+import type { Verdict } from '../../queue/rules/check.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import { usageText } from './amounts.ts';
 import { waitText } from './queue.ts';
@@ -32,7 +33,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
     claim.isByHand ? `${claim.agent} took it by hand` : `${claim.agent} started`,
   'task.resumed': ({ claim }) => `${claim.agent} continues`,
   'task.restarted': ({ grant }) =>
-    grant === null ? 'to be started again' : `${grant.claim.agent} starts again`,
+    grant === null ? 'ready to start again' : `${grant.claim.agent} starts again`,
   'task.handed_back': (event) => `handed back to its agent: ${attentionText(event)}`,
   'task.sent_to_review': ({ pullRequest }) =>
     pullRequest === null ? 'finished, waiting for your review' : oneLine(summarise(pullRequest)),
@@ -71,7 +72,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'session.cancelled': () => "its agent's conversation was cancelled",
   'session.reopened': ({ phase }) => `its agent continues in the phase ${words(phase)}`,
   'attempt.started': () => 'an attempt began',
-  'attempt.process_known': ({ pid }) => `its process is ${pid}`,
+  'attempt.process_known': ({ pid }) => `its runner is process ${pid}`,
   'attempt.ended': ({ reason, exitCode }) =>
     `the attempt ended: ${words(reason)}${exitCode ? `, exit code ${exitCode}` : ''}`,
   'workspace.prepared': ({ worktree }) =>
@@ -85,7 +86,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.queued': ({ target }) => `in the queue of ${target}`,
   'landing.merging': () => 'the queue merges it',
   'landing.checking': () => 'its checks run',
-  'landing.journalled': () => 'about to land',
+  'landing.journalled': () => 'landing begins',
   'landing.landed': ({ commit }) => `landed as ${commit.slice(0, 10)}`,
   'landing.hurried': () => 'goes to the front of the queue',
   'landing.checks_skipped': () => 'lands without checks, as a person asked',
@@ -95,23 +96,23 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.conflicted': ({ files }) => `conflicts in ${filesText(files)}`,
   'landing.rejected': ({ reason }) => `cannot land: ${oneLine(reason)}`,
   'landing.withdrawn': ({ reason }) => `left the queue: ${oneLine(reason)}`,
-  'check.started': ({ command, target }) => `a check for ${target} began: ${oneLine(command)}`,
+  'check.started': ({ command, target }) => `${checkName(command)} began, for ${target}`,
   'check.ended': ({ verdict, exitCode }) =>
-    `the check ended: ${verdict}${exitCode ? `, exit code ${exitCode}` : ''}`,
+    `the check ${verdicts[verdict]}${exitCode ? ` (exit code ${exitCode})` : ''}`,
   'queue.paused': ({ id, what, reason }) =>
     `the queue of ${id} ${what === 'accept' ? 'accepts no more tasks' : 'lands nothing'}${because(reason)}`,
   'queue.resumed': ({ id, what }) =>
     `the queue of ${id} ${what === 'accept' ? 'accepts tasks' : 'lands'} again`,
   'queue.retried': ({ id }) => `the queue of ${id} runs its checks again`,
-  'queue.decided': ({ id }) => `the queue of ${id} has a new plan`,
+  'queue.decided': ({ id }) => `the queue of ${id} planned its next checks`,
   'queue.stalled': ({ id, reason }) => `the queue of ${id} stalled: ${oneLine(waitText(reason))}`,
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
   'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
   'artifact.added': ({ kind, address }) => `result: ${kind} ${address}`,
   'node.joined': ({ id, name }) => `machine ${name} (${id}) joined`,
   'node.left': ({ id }) => `machine ${id} left`,
-  'resource.taken': ({ id, holder }) => `${holder} holds ${id}`,
-  'resource.released': ({ id }) => `${id} is free`,
+  'resource.taken': ({ id, holder }) => `${holder} holds ${resourceName(id)}`,
+  'resource.released': ({ id }) => `${resourceName(id)} is free`,
   'schedule.set': ({ name, agent }) => `schedule ${name} of ${agent} set`,
   'schedule.fired': ({ id }) => `schedule ${id} fired`,
   'schedule.removed': ({ id }) => `schedule ${id} removed`,
@@ -121,6 +122,27 @@ const plainNames: Readonly<Record<string, string>> = { dependsOn: 'dependencies'
 
 function plainName(key: string): string {
   return plainNames[key] ?? key;
+}
+
+const verdicts: Readonly<Record<Verdict, string>> = {
+  green: 'passed',
+  red: 'failed',
+  timeout: 'timed out',
+  infrastructure: 'could not run',
+  abandoned: 'was stopped',
+};
+
+/** Boards keep a check as JSON: its name and its command. */
+function checkName(command: string): string {
+  const name = /^\["((?:[^"\\]|\\.)*)"/.exec(command)?.[1];
+  return name === undefined ? `a check (${oneLine(command)})` : `the check "${name}"`;
+}
+
+/** `port 4100 of machine n-a1b2`, `the queue of main`. */
+function resourceName(id: string): string {
+  const [, node, port] = /^port:([^:]+):(\d+)$/.exec(id) ?? [];
+  if (port !== undefined) return `port ${port} of machine ${node}`;
+  return id.startsWith('queue:') ? `the queue of ${id.slice('queue:'.length)}` : id;
 }
 
 function filesText(paths: readonly string[], more = 0): string {

@@ -3,6 +3,7 @@
 import { spanText } from '../../kernel/time.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
+import { statusPredicate } from '../../tasks/rules/task.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import type { EntryStanding } from '../../queue/rules/view/standing.ts';
@@ -14,7 +15,7 @@ export function waitText(stored: StoredWaitReason): string {
   const reason = readWaitReason(stored);
   switch (reason.kind) {
     case 'dependency':
-      return `it depends on ${reason.task}, which is ${reason.status}`;
+      return `it depends on ${reason.task}, which ${statusPredicate(reason.status)}`;
     case 'not_accepted':
       return withComment('the queue accepts no new tasks', reason.comment);
     case 'paused':
@@ -73,7 +74,7 @@ export function standingText(standing: EntryStanding): string {
     case 'held':
       return `waits: ${waitText(standing.reason)}`;
     case 'stalled':
-      return 'waits until the queue moves again';
+      return 'waits, because the queue is stalled';
     case 'no_leader':
       return noLeaderText(standing);
     case 'unchecked':
@@ -87,15 +88,15 @@ export function standingText(standing: EntryStanding): string {
     case 'check_lost':
       return `is checked again${together(standing.with)} ${SOON}`;
     case 'target_check':
-      return `failed${together(standing.with)}; ${standing.target} alone is checked before a task is handed back`;
+      return `failed its checks${together(standing.with)}; Copse checks ${standing.target} alone before it hands a task back`;
     case 'recheck':
       return standing.wasRed
-        ? 'failed once, which may be a flaky check, and is checked once more'
+        ? 'failed its checks once; Copse checks it once more, because a check may be flaky'
         : `is checked again${together(standing.with)} as soon as a slot is free`;
     case 'half':
       return standing.isSecond
-        ? `is in the other half of a red batch${together(standing.with)}; the first half is checked first`
-        : `is in one half of a red batch${together(standing.with)}, which is checked alone`;
+        ? `waits for the first half of a batch that failed; its own half${together(standing.with)} is checked next`
+        : `is checked next${together(standing.with)}, as the first half of a batch that failed`;
     case 'after_hotfix':
       return `passed; the hotfix ${standing.hotfix} lands first`;
     case 'in_train':
@@ -194,7 +195,7 @@ export function redText(
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
   const what = isTimeout ? 'timed out' : 'failed';
-  const head = `The checks of ${task}, merged into ${shown(target)}, ${what} twice.`;
+  const head = `The checks ${what} twice with ${task} merged into ${shown(target)}.`;
   if (failure === undefined) return head;
   const { reason, log, tail } = failure;
   return [
@@ -207,7 +208,7 @@ export function redText(
 
 export function revertsText({ task, target }: Submitted, files: readonly string[]): string {
   return [
-    `A merge on the branch of ${task} reverts changes that others landed on ${shown(target)}:`,
+    `A merge on the branch of ${task} reverts changes that other tasks landed on ${shown(target)}:`,
     listed(files),
     'Merge again so that their changes stay, and finish again.',
   ].join('\n');
@@ -215,7 +216,7 @@ export function revertsText({ task, target }: Submitted, files: readonly string[
 
 export function unfitText({ task }: Pick<Submitted, 'task'>, problems: readonly string[]): string {
   return [
-    `The branch of ${task} adds files that not every checkout can hold:`,
+    `The branch of ${task} adds files that some systems cannot check out:`,
     listed(problems),
     'Rename or remove them, in every commit of the branch, and finish again.',
   ].join('\n');

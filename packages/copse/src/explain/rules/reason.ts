@@ -58,6 +58,6 @@ export function oneLine(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
   const first = lines.findIndex((line) => line !== '');
   if (first === -1) return '';
-  const hasMore = lines.slice(first + 1).some((line) => line !== '');
-  return hasMore ? `${(lines[first] ?? '').replace(/[:;]$/, '')} …` : (lines[first] ?? '');
+  const line = (lines[first] ?? '').replace(/[:;]$/, '');
+  return lines.slice(first + 1).some((other) => other !== '') ? `${line} …` : line;
 }

@@ -48,14 +48,14 @@ const attentionTexts: Readonly<
   conflict: { clause: 'it conflicts with its target', reason: 'says_all' },
   checks: { clause: 'its checks fail', reason: 'says_all' },
   push: { clause: 'it could not be pushed', reason: 'says_all' },
-  unfit: { clause: 'git cannot check out all of it everywhere', reason: 'says_all' },
+  unfit: { clause: 'some systems cannot check out its files', reason: 'says_all' },
   landing: { clause: 'landing it failed', reason: 'adds' },
   unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent stopped without committing', reason: 'details' },
   nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
-  branch: { clause: 'its commits are not where they belong', reason: 'details' },
+  branch: { clause: 'its commits are not on the branch of the task', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
-  accept: { clause: 'the agent stopped while an accept command still fails', reason: 'adds' },
+  accept: { clause: 'the agent stopped while an accept command still fails', reason: 'says_all' },
 };
 
 interface AttentionNeeded {

@@ -142,7 +142,8 @@ function whyNone(
   agents: readonly AvailableAgent[],
   unusable: readonly UnusableAgent[],
 ): readonly string[] {
-  if (agents.length + unusable.length === 0) return ['no agent is configured on this node'];
+  if (agents.length + unusable.length === 0)
+    return ['no agent is installed or configured (copse agents detect)'];
   const wanted = unusable.filter(({ name }) => task.agent === null || task.agent === name);
   const refusals = agents.flatMap((agent) => {
     const decision = canTake(task, agent);

@@ -49,7 +49,7 @@ interface StackMove {
 
 export type StackMoved =
   | { readonly kind: 'landed'; readonly landed: readonly LandedTask[] }
-  /** A checkout is in the way. */
+  /** A checkout blocks it. */
   | { readonly kind: 'blocked'; readonly reason: WaitReason }
   /** The remote refused the push; asked again at once it would refuse again. */
   | { readonly kind: 'push_refused'; readonly reason: WaitReason }

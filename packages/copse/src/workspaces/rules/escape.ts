@@ -87,7 +87,9 @@ export function describeEscape(escape: Escape, tasks: readonly TaskId[]): string
   const count = escape.paths.length + escape.more;
   const files = count === 0 ? '' : `${count} ${count === 1 ? 'file' : 'files'} of the main checkout changed`;
   const went =
-    escape.head === null ? '' : `the main checkout went to ${escape.head.to?.slice(0, 12) ?? 'no commit'}`;
+    escape.head === null
+      ? ''
+      : `the main checkout moved to ${escape.head.to === null ? 'no commit' : `commit ${escape.head.to.slice(0, 12)}`}`;
   const what = [files, went].filter((part) => part !== '').join(' and ');
   const who =
     tasks.length === 0 ? 'a session was' : `${tasks.join(', ')} ${tasks.length === 1 ? 'was' : 'were'}`;

@@ -1,5 +1,5 @@
 /**
- * What becomes of a task that the board no longer knows, by what git and the worktrees still show of it. Nothing starts or
+ * What happens to a task that the board no longer knows, by what git and the worktrees still show of it. Nothing starts or
  * lands without a person afterwards: finished work waits for review, unfinished work is paused.
  */
 

@@ -113,7 +113,7 @@ const handbackTitles: Readonly<Record<HandbackReason, string>> = {
   accept: 'an accept command fails',
   conflict: CONFLICT_TITLE,
   checks: 'its checks fail',
-  unfit: 'git cannot check out all of it everywhere',
+  unfit: 'some systems cannot check out its files',
 };
 
 const attentionTitles: Readonly<Record<AttentionCause, string>> = {

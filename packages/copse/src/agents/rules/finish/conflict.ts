@@ -52,7 +52,7 @@ export function describeConflict(
   return [
     `The branch of ${task} conflicts with ${shown(target)}${isNews ? ', which moved meanwhile' : ''}:`,
     listed(files),
-    `Merge the target with \`copse sync --conflict\`, resolve, commit, and finish again.${both}`,
+    `Merge the target with \`copse sync ${task} --conflict\`, resolve, commit, and finish again.${both}`,
     ...describeSides(conflict),
   ].join('\n');
 }

@@ -202,8 +202,8 @@ function switchText({ branch }: FinishFacts, head: HeadFinding): string {
 
 function nothingCommitted({ task, target }: FinishFacts): string {
   return [
-    `Nothing was committed for ${task}: its branch has no commit that ${shown(target)} lacks.`,
-    'Commit the work. If nothing has to be done: copse finish --no-changes',
+    `Nothing was committed for ${task}: its branch has no commits beyond ${shown(target)}.`,
+    `Commit the work. If there is nothing to change: copse finish ${task} --no-changes`,
   ].join('\n');
 }
 

@@ -156,7 +156,7 @@ function outcomeOf(end: ProgramEnd, tail: () => string): RuntimeOutcome {
 function exitReason(code: number): string {
   if (code === NOT_FOUND) return 'a program that its command names was not found (exit code 127)';
   if (code === NOT_EXECUTABLE) return 'a program that its command names cannot be executed (exit code 126)';
-  return `its program ended with exit code ${code}`;
+  return `the agent program ended with exit code ${code}`;
 }
 
 function withTail(reason: string, tail: string): string {

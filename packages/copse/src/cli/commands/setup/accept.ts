@@ -73,6 +73,6 @@ async function isAgreed(cli: Cli, options: Options, { changes }: Pending): Promi
       'copse config accept --yes',
     );
   if (await confirm(`Use ${names} as shown?`)) return true;
-  cli.output.line('Not accepted; the earlier version counts.');
+  cli.output.line('Not accepted; Copse still uses the earlier version.');
   return false;
 }

@@ -15,7 +15,7 @@ import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { pendingText } from '../../pending.ts';
+import { pendingRemedy, pendingText } from '../../pending.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -51,7 +51,12 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
   }
   const bad = checks.filter(({ state }) => state === 'problem').length;
-  if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'do what the arrows above say');
+  if (bad > 0)
+    fail(
+      'unhealthy',
+      `${bad} of ${checks.length} checks failed.`,
+      'Fix each line with ✗: its arrow (→) says how. Then: copse doctor',
+    );
 }
 
 const marks = { fine: ['green', '✓'], missing: ['yellow', '–'], problem: ['red', '✗'] } as const;
@@ -78,13 +83,17 @@ function repository(cli: Cli): HealthCheck {
   }
   return found
     ? fine('repository', found.top)
-    : problem('repository', `none at ${cli.cwd}`, 'Go into a repository, or create one here: git init');
+    : problem(
+        'repository',
+        `${cli.cwd} is not inside a git repository`,
+        'Go into a repository, or create one here: git init',
+      );
 }
 
 async function commit(cli: Cli): Promise<readonly HealthCheck[]> {
   try {
     if (findRepository(cli.cwd) === undefined) return [];
-    if (await hasBase(cli)) return [fine('commit', 'there is a branch to start worktrees from')];
+    if (await hasBase(cli)) return [fine('commit', 'the repository has a commit to start worktrees from')];
   } catch (error) {
     // Said of the repository.
     if (error instanceof Unavailable) return [];
@@ -101,7 +110,7 @@ async function settings(cli: Cli): Promise<readonly HealthCheck[]> {
     if (found === undefined) return [];
     const pending = await loadPending(found);
     const text = pending.isFirst ? null : pendingText(pending);
-    if (text !== null) return [problem('settings', text, 'To see and accept it: copse config accept')];
+    if (text !== null) return [problem('settings', text, pendingRemedy(pending))];
     const files = Object.entries(pending.present.files).flatMap(([name, is]) => (is === null ? [] : [name]));
     return [fine('settings', files.length === 0 ? 'the defaults' : `by ${files.join(', ')}`)];
   } catch (error) {
@@ -120,7 +129,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const damage = await context.board.findDamage();
       if (damage.length > 0) {
         const found = `${context.board.location} is damaged: ${damage.join('; ')}`;
-        return [problem('board', found, 'copse board restore (keeps the present file aside)')];
+        return [problem('board', found, 'copse board restore (keeps the damaged file)')];
       }
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
@@ -141,7 +150,7 @@ async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]>
     async (attempt) => (await board.get('attempt', attempt))?.task ?? attempt,
   );
   return (await Promise.all(tasks)).map((task) =>
-    problem('agents', `${task}: ${delayCauses.outdated}`, 'copse orchestrate goes on with it.'),
+    problem('agents', `${task}: ${delayCauses.outdated}`, 'To go on with it: copse orchestrate'),
   );
 }
 
@@ -195,8 +204,8 @@ async function confinement(cli: Cli): Promise<readonly HealthCheck[]> {
   const here = confinementHere(cli);
   const can = (name: string, sandbox: string, problem: string | null) =>
     problem === null
-      ? fine(name, `sandbox: ${sandbox} can confine agents`)
-      : missing(name, `sandbox: ${sandbox} cannot confine agents, because ${problem}`, null);
+      ? fine(name, `agents can use "sandbox: ${sandbox}"`)
+      : missing(name, `agents cannot use "sandbox: ${sandbox}": ${problem}`, null);
   return [can('sandbox', 'runtime', here.runtime), can('docker', 'docker', here.docker), processes(here)];
 }
 
@@ -210,12 +219,12 @@ function processes(here: Confinement): HealthCheck {
 /** How the processes of agents without a sandbox are found when they hide. */
 function processesFound({ hasGroups, reaper }: Confinement): string {
   if (hasGroups && reaper !== null)
-    return `control groups and a reaper (${reaper}): every process of an attempt is found and ended`;
+    return `Copse finds and ends all processes of an agent (control groups, and a reaper in ${reaper})`;
   if (hasGroups)
-    return 'control groups, but neither perl nor python3 for a reaper: a process that moves to another group can outlive its attempt';
+    return 'a process that moves to another control group can outlive its agent: install perl or python3 for the reaper';
   if (reaper !== null)
-    return `a reaper (${reaper}), but no control groups: a process that hides and kills the reaper can outlive its attempt`;
-  return 'neither control groups nor perl or python3 for a reaper: a process that wipes its environment and leaves its parents at once can outlive its attempt';
+    return `a process that kills the reaper (${reaper}) can outlive its agent: this machine has no control groups for Copse`;
+  return 'a process that clears its environment and leaves its parent can outlive its agent: install perl or python3 for the reaper';
 }
 
 function gigabytes(bytes: number): string {

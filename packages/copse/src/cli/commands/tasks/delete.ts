@@ -43,7 +43,7 @@ function view({ task, agent, remaining, removed }: Result) {
   return { ...taskView(task), agentEnd: agent, remaining, removed: removed && removedView(removed) };
 }
 
-/** Asks once for all, with what becomes of each. */
+/** Asks once for all, with what happens to each. */
 async function isMeant(
   context: RunContext,
   ids: readonly TaskId[],

@@ -53,7 +53,7 @@ function addLogs(program: CopseCommand, on: On): void {
     .option('-f, --follow', 'keep printing new output')
     .option('-n, --lines <n>', 'number of lines from the end (default: 200)')
     .option('--all', 'the whole output of all attempts')
-    .option('--runner', 'the log of its runner instead: handbacks, crashes, problems')
+    .option('--runner', 'show the log of its runner instead: handbacks, crashes, problems')
     .option('--json', 'print { "task", "logs": [{ "attempt", "file", "lines", … }] }')
     .examples([
       ['copse logs a1b2 --follow', 'until Ctrl+C'],
@@ -81,7 +81,7 @@ function addPause(program: CopseCommand, on: On): void {
   program
     .command('pause')
     .argument('<id>', aTask)
-    .description('Stop the agent of a task; copse resume continues.')
+    .description('Stop the agent of a task; copse resume starts it again.')
     .option('--json', 'print the task as JSON')
     .examples([
       ['copse pause a1b2', ''],
@@ -94,9 +94,7 @@ function addResume(program: CopseCommand, on: On): void {
   program
     .command('resume')
     .argument('<id>', aTask)
-    .description(
-      'Continue a paused, done or in-review task, or one that needs attention, in its conversation.',
-    )
+    .description('Continue the conversation of a task that is paused, done or in review, or needs attention.')
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
@@ -147,7 +145,9 @@ function addCost(program: CopseCommand, on: On): void {
     .option('--since <time>', '7d, 12h, a day (2026-11-30) or a time')
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--json', 'print { "rows": [...], "total" }')
-    .details('Dollars are those that the agent programs report; others are unknown. Days are local.')
+    .details(
+      'Copse counts only the dollars that an agent program reports. Days begin at midnight, local time.',
+    )
     .examples([
       ['copse cost --by day --since 7d', 'the last week'],
       ['copse cost --by agent --json', 'for scripts'],

@@ -18,7 +18,7 @@ function addEvents(program: CopseCommand, on: On): void {
     .option('--after <number>', 'only events with a higher number')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
-    .option('--raw', 'the types of the events instead of sentences')
+    .option('--raw', 'print the types of the events instead of sentences')
     .option('--json', 'print one JSON document per line')
     .examples([
       ['copse events --last 20', 'what happened just now'],
@@ -57,7 +57,7 @@ function addBoard(program: CopseCommand, on: On): void {
   const board = program.command('board').description('Back up, restore or rebuild the board.');
   board
     .command('backup')
-    .description('Copy the board now; an orchestrator does so at its start and daily.')
+    .description('Copy the board now. An orchestrator also does this at its start and daily.')
     .option('--json', 'print { "file" }')
     .examples([
       ['copse board backup', ''],
@@ -67,7 +67,7 @@ function addBoard(program: CopseCommand, on: On): void {
   board
     .command('restore')
     .argument('[snapshot]', 'its name, or a file (default: list them, and ask on a terminal)')
-    .description('Put a snapshot in the place of the board, which is kept aside.')
+    .description('Replace the board by a snapshot; the old board is kept in a file.')
     .option('--yes', 'do not ask')
     .option('--json', 'print { "snapshots": [...] }, or { "restored", "board", "aside" }')
     .examples([
@@ -77,11 +77,11 @@ function addBoard(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/board/restore.ts')));
   board
     .command('rebuild')
-    .description('Put tasks back that only git and the worktrees know.')
-    .option('--empty', 'only make a new, empty board in the place of a lost one')
+    .description('Add tasks that the board lost, from git and the worktrees.')
+    .option('--empty', 'only create a new, empty board when the old one is lost')
     .option('--json', 'print { "found", "tasks": [...] }')
     .details(
-      'Branches that did not land go to review, worktrees without commits are paused, tasks that trailers of landed commits name are done. What only the board knew stays unknown: assignments, priorities, dependencies, plans, the ledger.',
+      'A task whose branch did not land gets the status in_review; one whose worktree has no commits gets paused; one that a landed commit names gets done. Git does not know assignments, priorities, dependencies, plans and the ledger, so these stay lost.',
     )
     .examples([
       ['copse board rebuild', 'after the board was lost'],

@@ -21,9 +21,9 @@ export const dailyCommands: readonly CommandEntry[] = [
 function addWatch(program: CopseCommand, on: On): void {
   program
     .command('watch')
-    .description('Show the same as status, live, with a key for every answer.')
+    .description('Show the status live, with a key for every answer.')
     .details(
-      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and\nagents go on. It starts no agents: run copse orchestrate in another terminal. Where it cannot\ndraw, it prints copse status.',
+      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and\nagents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without\ncursor control, it prints copse status.',
     )
     .examples([
       ['copse watch', 'until q'],
@@ -72,9 +72,9 @@ function addList(program: CopseCommand, on: On): void {
     .option('--all', 'all finished tasks, not only the latest')
     .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
     .option('--limit <n>', 'at most n tasks')
-    .option('--watch', 'show it again whenever it changes, until Ctrl+C')
+    .option('--watch', 'print the list again after each change, until Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore" }')
-    .details('On a terminal, lines are cut to its width; the whole reason: copse why <id>')
+    .details('On a terminal, long lines are cut. To read a whole reason: copse why <id>')
     .examples([
       ['copse list --status stuck,failed,in_review', 'which tasks wait for you'],
       ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
@@ -88,7 +88,7 @@ function addInbox(program: CopseCommand, on: On): void {
     .description('Answer what needs you, one task after another.')
     .option('--json', 'print { "needsYou": [...] }')
     .details(
-      'One key answers; t begins a line of text. An answer is held for 5 s: u takes it back, any other key does it now.\nWithout a terminal, it prints the list and the commands.',
+      'Press one key to answer, or t to type a text. Copse waits 5 s before it applies an answer: u takes the answer back, any other key applies it now.\nWithout a terminal, copse inbox prints the tasks and the commands.',
     )
     .examples([
       ['copse inbox', 'at a terminal'],
@@ -131,11 +131,11 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     .description('Run agents on ready tasks, and land their finished work.')
     .option(
       '--max-agents <n>',
-      `agents at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
+      `most agents that run at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
     )
     .option(
       '--max-retries <n>',
-      `crashes after which a task fails (default: policy.max_retries, ${retry.maxRetries})`,
+      `number of crashes after which a task fails (default: policy.max_retries, ${retry.maxRetries})`,
     )
     .option(
       '--poll-interval <time>',

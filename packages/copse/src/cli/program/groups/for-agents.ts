@@ -73,14 +73,14 @@ function addHeartbeat(program: CopseCommand, on: On): void {
 function addNotify(program: CopseCommand, on: On): void {
   program
     .command('notify')
-    .argument('[kind]', 'permission, idle, or none when it no longer waits')
+    .argument('[kind]', 'permission, idle, or none (the agent no longer waits)')
     .argument('[id]', `${aTask} (default: the task of the session or worktree)`)
     .description('Report that an agent waits for a person.')
     .option('--message <text>', 'what it waits for')
     .option('--test', 'only send a test through every channel, and say which ones work')
     .option('--json', 'print { "task", "attention", "isNew" }, or { "channels": [...] }')
     .details(
-      'For hooks of agent programs. `notifications` in copse.yml says how people are notified.\nPeople are notified at once, whether or not an orchestrator runs.',
+      'Hooks of agent programs call this. Copse notifies you at once, with or without a running orchestrator; `notifications` in copse.yml says how.',
     )
     .examples([
       ['copse notify idle --message "Which port?"', 'in a worktree'],

@@ -15,7 +15,7 @@ function addReview(program: CopseCommand, on: On): void {
     .command('review')
     .argument('[id]', `${aTask} (default: list all in review)`)
     .description('Show finished work; approve it or send it back.')
-    .option('--approve', 'land exactly the current commit')
+    .option('--approve', 'approve the current commit, so that it lands')
     .option('--head <commit>', 'with --approve: only if the branch is still at this commit')
     .option('--send-back [comment]', 'send it back to its agent with a comment')
     .option('-m, --message <comment>', 'the comment for --send-back')
@@ -37,7 +37,7 @@ function addMerge(program: CopseCommand, on: On): void {
     .command('merge')
     .argument('<ids...>', 'tasks in review, or tasks that need attention')
     .description('Land finished tasks now, and wait for the result.')
-    .option('--now', 'skip the checks, which is recorded; conflicts are still refused')
+    .option('--now', 'land without checks; Copse records that, and still refuses conflicts')
     .option('--json', 'print { "landings": [...] }')
     .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel')
     .examples([
@@ -55,7 +55,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('-w, --watch', 'keep showing it until Ctrl+C (needs a terminal)')
     .option('--json', 'print { "queues": [...] }')
     .details(
-      'Times range from "all checks pass" to "every batch must be split"; they appear after the first check that passed.',
+      'Times are estimates: the first if all checks pass, the second if every batch must be split. They appear after the first check that passed.',
     )
     .examples([
       ['copse queue --watch', ''],
@@ -105,7 +105,9 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('--reason <text>', 'why')
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
-    .details('Branches and pull requests are not touched. Refused once the landing has begun.')
+    .details(
+      'Branches and pull requests stay as they are. A task that is already landing cannot be taken out.',
+    )
     .examples([
       ['copse queue cancel a1b2 --dry-run', 'which checks would restart'],
       ['copse queue cancel a1b2 --reason "Not before the release"', ''],
@@ -117,8 +119,8 @@ function addQueue(program: CopseCommand, on: On): void {
     .description('Queue tasks again, or retry their failed checks now.')
     .option('--json', 'print { "landings": [...] }')
     .details(`
-Checks that could not run start at once, and a target whose checks failed is checked again.
-It does not wait for the landing; copse merge does.`)
+Copse starts checks that could not run, and checks a failed target again.
+The command does not wait for the landing; copse merge does.`)
     .examples([
       ['copse queue retry a1b2', ''],
       ['copse queue retry a1b2 c3d4', ''],

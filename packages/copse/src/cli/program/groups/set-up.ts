@@ -19,7 +19,7 @@ function addInit(program: CopseCommand, on: On): void {
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
-    .option('--yes', 'accept the set-up files that the repository has, without asking')
+    .option('--yes', 'accept the set-up files of the repository without asking')
     .examples([
       ['copse init --dry-run', 'only print it'],
       ['copse init', ''],
@@ -32,10 +32,10 @@ function addConfig(program: CopseCommand, on: On): void {
     .command('config')
     .argument('[what]', 'show, check, accept, schema or accept-remotes', 'show')
     .description('Show or check the configuration; accept changed settings or remotes.')
-    .option('--yes', 'with accept: without asking')
+    .option('--yes', 'with accept: do not ask')
     .option('--json', 'print it as JSON')
     .details(
-      'Copse uses copse.yml and the set-up files of the repository as you accepted them. A change of one of them, by a landing too, counts after `copse config accept` has shown it.',
+      'Copse uses the accepted version of copse.yml and of the set-up files. A change, also one that landed, takes effect after you run `copse config accept`.',
     )
     .examples([
       ['copse config check', ''],
@@ -64,7 +64,7 @@ function addDemo(program: CopseCommand, on: On): void {
     .option('--keep', 'use a new folder copse-demo in the current folder')
     .option('--speed <factor>', 'speed of the agents: 2 is twice as fast')
     .details(
-      'It shows a crash, a conflict and a question. It needs no API key and no network, and changes nothing outside its folder, which stays; the last line says how to delete it. Ctrl+C ends the demo and its agents.',
+      'It shows a crash, a conflict and a question. It needs no API key and no network, and changes nothing outside its folder. The folder stays; the last line says how to delete it. Ctrl+C ends the demo and its agents.',
     )
     .examples([
       ['copse demo', ''],

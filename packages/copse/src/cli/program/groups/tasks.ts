@@ -25,7 +25,7 @@ function addEdit(program: CopseCommand, on: On): void {
     .option('--no-plan', 'no plan')
     .option('--no-agent', 'any agent')
     .option('--json', 'print the task as JSON')
-    .details('Areas, capabilities and accept commands replace the old ones; dependencies are added.')
+    .details('New areas, capabilities and accept commands replace the old ones; new dependencies are added.')
     .examples([
       ['copse edit a1b2 --priority p5 --depends cp-c3d4', ''],
       ['copse edit a1b2 --title "Rename the loader" --no-area', ''],
@@ -39,12 +39,12 @@ function addDelete(program: CopseCommand, on: On): void {
     .alias('rm')
     .argument('<ids...>', 'task ids, or unique beginnings of them')
     .description('Delete tasks, stop their agents and remove their worktrees.')
-    .option('--unlink', 'also if other tasks wait for them; those stop waiting')
+    .option('--unlink', 'delete them even if other tasks depend on them; those no longer do')
     .option('--keep-worktree', 'leave their worktrees as they are')
     .option('--yes', 'do not ask')
     .option('--json', 'print { "deleted": [...] }')
     .details(
-      'Uncommitted files are rescued first, and copse undo brings a worktree back.\nBranches that are not merged stay, and all events.',
+      'Uncommitted files are rescued first, and copse undo brings a worktree back.\nBranches that are not merged stay. All events stay.',
     )
     .examples([
       ['copse delete a1b2 c3d4', ''],

@@ -35,7 +35,7 @@ function addWorktrees(program: CopseCommand, on: On): void {
     .command('worktrees')
     .description('List the worktrees of tasks on this machine.')
     .option('--all', 'also pooled worktrees and worktrees not created by Copse')
-    .option('--size', 'their sizes on the disk, counted for at most 2 s')
+    .option('--size', 'show their sizes on disk (measures for at most 2 s)')
     .option('--json', 'print { "worktrees": [...] }')
     .examples([
       ['copse worktrees --all', ''],
@@ -51,7 +51,7 @@ function addSwitch(program: CopseCommand, on: On): void {
     .description('Change to the worktree of a task, or print its folder.')
     .option('--json', 'print { "worktree" }')
     .details(
-      'A program cannot change the folder of its shell. With the function of `copse shell-init` in your shell, it changes; else it prints the folder.',
+      'With the shell function that `copse shell-init` prints, your shell changes to the folder. Without it, the command only prints the folder.',
     )
     .examples([
       ['copse switch a1b2', ''],
@@ -71,7 +71,7 @@ function addDiff(program: CopseCommand, on: On): void {
     .option('--uncommitted', 'include uncommitted changes')
     .option('--json', 'print the files and the patch as JSON')
     .details(
-      'The pager is that of GIT_PAGER, core.pager in your global git settings, or PAGER. Settings of the repository do not count, because agents can write them.',
+      'Copse takes the pager from GIT_PAGER, core.pager in your global git settings, or PAGER. It ignores git settings of the repository, because agents can write them.',
     )
     .examples([
       ['copse diff a1b2', 'on a terminal with colours, in your pager'],
@@ -101,7 +101,7 @@ function addCleanup(program: CopseCommand, on: On): void {
     .argument('[id]', 'a task (default: all done or cancelled tasks)')
     .description('Remove worktrees; copse undo brings them back.')
     .option('--yes', 'do not ask; uncommitted files are still rescued')
-    .option('--force', 'as --yes, and end its agent')
+    .option('--force', 'the same as --yes, and stop its agent')
     .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .examples([
@@ -116,10 +116,12 @@ function addUndo(program: CopseCommand, on: On): void {
     .command('undo')
     .argument('[id]', 'a task (default: the latest removed or reset worktree)')
     .description('Undo a landing, or the removal or reset of a worktree.')
-    .option('--dry-run', 'of a landing: only show what would be reverted')
-    .option('--worktree', 'of a landed task: bring back its worktree instead')
+    .option('--dry-run', 'for a landing: only show what would be reverted')
+    .option('--worktree', 'for a landed task: bring back its worktree instead')
     .option('--json', 'print the result as JSON')
-    .details('A landing is undone by a new task that lands through the queue, and can be undone as well.')
+    .details(
+      'To undo a landing, Copse adds a task that lands a revert through the queue. You can undo that task too.',
+    )
     .examples([
       ['copse undo', 'the latest removal or reset'],
       ['copse undo a1b2 --dry-run', 'what undoing a landing would revert'],
@@ -141,7 +143,7 @@ function addRescue(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/workspaces/rescue/list.ts')));
   rescue
     .command('show')
-    .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
+    .argument('<ref>', 'the ref of a rescue, or a unique part of it')
     .description('Show the contents of a rescue.')
     .option('--json', 'print the rescue and its changes as JSON')
     .examples([
@@ -151,7 +153,7 @@ function addRescue(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/workspaces/rescue/show.ts')));
   rescue
     .command('restore')
-    .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
+    .argument('<ref>', 'the ref of a rescue, or a unique part of it')
     .description('Restore a rescue; newer files are never overwritten.')
     .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
     .option('--json', 'print the folder and the number of files as JSON')

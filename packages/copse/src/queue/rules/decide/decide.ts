@@ -81,7 +81,7 @@ export interface Rejection {
   readonly run: number | null;
 }
 
-/** `undecided`: the caller finds out what becomes of `stack` and decides again. */
+/** `undecided`: the caller finds out what happens to `stack` and decides again. */
 export type QueueDecision =
   | { readonly kind: 'decided'; readonly plan: QueuePlan }
   | { readonly kind: 'undecided'; readonly stack: Stack };
