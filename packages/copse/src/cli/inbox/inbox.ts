@@ -94,18 +94,18 @@ export class Inbox {
     if (found === undefined) return false;
     const early = await typedEarly(this.#cli.stdin());
     if (early === STOP) return this.#stop();
-    if (early.includes('u') && this.#held !== undefined) return !(await this.#undo());
     if (early !== '') this.#noteRepeat(early.slice(-1));
+    if (early.includes('u') && this.#held !== undefined) return !(await this.#undo());
     const { about, review } = found;
     this.#print(found);
     for (;;) {
       const pressed = await this.#key(need);
       if (pressed === STOP) return this.#stop();
+      if (this.#noteRepeat(pressed)) continue;
       if (pressed === 'u') {
         if (await this.#undo()) return false;
         continue;
       }
-      if (this.#noteRepeat(pressed)) continue;
       await this.#doHeld();
       if (pressed === QUIT) return true;
       if (pressed === 's') {
@@ -126,9 +126,10 @@ export class Inbox {
   /** True when it is the last answer's key, still held down. */
   #noteRepeat(key: string): boolean {
     const pressed = { key, atMs: this.#context.clock.elapsedMs() };
-    if (!isRepeat(this.#pressed, pressed)) return false;
-    this.#pressed = pressed;
-    return true;
+    const isHeldDown = isRepeat(this.#pressed, pressed);
+    // Another key in between: the person let go of it.
+    this.#pressed = isHeldDown ? pressed : undefined;
+    return isHeldDown;
   }
 
   /** The person leaves: an answer that is held is not done. */
