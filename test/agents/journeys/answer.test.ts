@@ -59,13 +59,14 @@ describe('an open question', () => {
     const { task, here } = asking;
     const { heard } = await ask(asking);
     const asked = 'rm -rf "build"';
-    const command = `copse answer ${task} allow`;
+    // Lists show one line of the question, so they name the command that shows all of it.
+    const command = `copse answer ${task}`;
     const list = await printed(['list'], here);
     expect(list).toMatch(
       new RegExp(`IN_PROGRESS .*Tidy up.*\\n {6}asks to use Bash \\(waiting \\d+s\\): ${asked} …\\n`),
     );
     const agents = await printed(['agents'], here);
-    expect(agents).toContain(`): ${asked}\n      → ${command}\n`);
+    expect(agents).toContain(`): ${asked} …\n      → ${command}\n`);
     for (const words of [
       ['show', task],
       ['why', task],
@@ -76,7 +77,7 @@ describe('an open question', () => {
       expect(text).toContain(asked);
       // All of it, and none of it obeyed by a terminal.
       expect(text).toContain('and \\x1b[31mmore');
-      expect(text).toContain(`→ ${command}\n`);
+      expect(text).toMatch(new RegExp(`→ ${command} allow --question qu-\\w+\n`));
     }
     const shown = await answer<{ attention: string; question: object }>(['show', task], here);
     expect(shown).toMatchObject({
@@ -95,7 +96,7 @@ describe('an open question', () => {
     const { task, here, project } = asking;
     const first = await ask(asking);
     expect(await printed(['answer', task.slice(3), 'allow'], here)).toBe(
-      `Allowed ${task} Bash: rm -rf "build"\n`,
+      `Allowed ${task} Bash: rm -rf "build" …\n`,
     );
     expect(await first.heard).toEqual({ isAllowed: true, message: null });
     expect(await project.context.board.get('session', asking.session)).toMatchObject({

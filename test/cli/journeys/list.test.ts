@@ -154,8 +154,8 @@ describe('copse show', () => {
     The agent asks to use Bash (waiting 4m):
     rm -rf build
     rm -rf dist
-  → copse answer cp-bbbb allow
-  → copse answer cp-bbbb deny --message "…"
+  → copse answer cp-bbbb allow --question q1
+  → copse answer cp-bbbb deny --question q1 --message "…"
 
 Attempts
     1. running for 14 min (codex)

@@ -87,12 +87,17 @@ describe.each(shells)('in %s', (shell) => {
 
 // promise: shell-safe
 test.skipIf(!shells.includes('bash'))('bash completes ids with titles, and expands nothing in them', () => {
-  const complete = (words: string) => `eval "$(command copse completion bash)"
+  const complete = (words: string, type = 63) => `COMP_TYPE=${type}; eval "$(command copse completion bash)"
 COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _copse_complete; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const both = inShell('bash', complete(`copse show ''`));
   expect(both.stdout.split('\n').filter(Boolean).toSorted()).toEqual(
     [`${id}  (${HOSTILE.slice(0, 59)}…)`, `${other}  (Größe)`].toSorted(),
   );
+  // Tab, menu-complete and insert-completions put the words on the command line.
+  for (const type of [9, 37, 42])
+    expect(inShell('bash', complete(`copse show ''`, type)).stdout.split('\n').toSorted()).toEqual(
+      ['', id, other].toSorted(),
+    );
   expect(inShell('bash', complete(`copse show ${id}`)).stdout).toBe(`${id}\n`);
   // What is typed reaches the program as a word.
   inShell('bash', complete(`copse show '$(touch pwned)'`));

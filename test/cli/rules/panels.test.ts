@@ -42,7 +42,7 @@ const needs = [
     'its agent asks for a decision: Delete the old table, or keep both for a release?',
     'restart %',
   ],
-  ['permission', 'asks to use Bash: npm install --save-dev left-pad', 'answer % allow'],
+  ['permission', 'asks to use Bash: npm install --save-dev left-pad', 'answer %'],
   ['attention', 'it conflicts with its target', 'resume %'],
   ['failed', 'failed after 3 attempts; last error: the agent ended with exit code 137', 'restart %'],
   ['review', 'finished, waiting for your review', 'review %'],

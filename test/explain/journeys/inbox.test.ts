@@ -1,14 +1,14 @@
 /** `copse inbox`: what needs a person, one by one, each answered with a key or a line. */
 
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
 import { decideSession } from '../../../packages/copse/src/agents/rules/session/session.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
-import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
+import { inReview, reviewed, stuck } from '../../support/agents/needs.ts';
+import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { answer, copse, newArea, printed } from '../../support/cli.ts';
 import { startSession } from '../../support/records/sessions.ts';
 import { hasScript, onTerminal } from '../../support/terminal.ts';
 import { typedInside } from '../../support/terminal-inside.ts';
@@ -16,29 +16,6 @@ import { newProject, openForTest } from '../../support/workspaces/workspaces.ts'
 
 const area = newArea();
 afterAll(() => endAgents(area));
-
-async function taken(scene: Scene, title: string, ...options: readonly string[]) {
-  const id = await scene.add(title, 'true', ...options);
-  const { worktree: cwd } = await answer<{ worktree: string }>(['work', id], scene.at);
-  return { id, cwd };
-}
-
-async function stuck(scene: Scene, title: string, question: string): Promise<string> {
-  const { id, cwd } = await taken(scene, title);
-  await answer(['stuck', '--reason', question], { cwd });
-  return id;
-}
-
-async function inReview(scene: Scene, title: string): Promise<string> {
-  const { id, cwd } = await taken(scene, title);
-  writeFileSync(path.join(cwd, `${id}.txt`), 'x\n');
-  git(cwd, 'add', '--all');
-  git(cwd, 'commit', '--quiet', '--message=feat: x');
-  await answer(['finish'], { cwd });
-  return id;
-}
-
-const reviewed = { sections: { landing: { policy: 'review' } } };
 
 describe('without a terminal', () => {
   test('prints the list, the one that unblocks most first, with the commands; and JSON', async () => {

@@ -17,7 +17,7 @@ import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
-import { answerCommands, questionClause, questionText, waitingClause } from './question.ts';
+import { questionClause, questionText, waitingClause } from './question.ts';
 import {
   type LandingTask,
   type NeedsYou,
@@ -164,7 +164,8 @@ function needOfAgent({ running, session, question }: AgentAtWork, at: Timestamp)
   const { agent } = state.claim;
   const about = { task: id, title, status: state.status, agent };
   if (question !== undefined) {
-    const [command = ''] = answerCommands(id);
+    // A line cannot show all of a question, so the command is the one that does.
+    const command = `copse answer ${id}`;
     const words = { reason: questionClause(question), details: questionText(question, at), command };
     return { ...about, kind: 'permission', since: question.since, ...words };
   }

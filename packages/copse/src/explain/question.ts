@@ -2,20 +2,20 @@
 
 import type { OpenQuestion } from '../agents/act/answer.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
-import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { Timestamp } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { age } from './rules/amounts.ts';
+import { oneLine } from './rules/reason.ts';
 
-/** For lists: the question in one line, the command in another. */
+/** For lists: the question in one line, and the command that shows all of it. */
 export function questionLines(question: OpenQuestion, now: Timestamp): readonly string[] {
   const waited = ` (waiting ${age(question.since, now)})`;
-  return [questionClause(question, waited), `→ copse answer ${question.task} allow`];
+  return [questionClause(question, waited), `→ copse answer ${question.task}`];
 }
 
 /** In one line; `waited` comes after the tool. */
 export function questionClause({ tool, what }: Pick<OpenQuestion, 'tool' | 'what'>, waited = ''): string {
-  const [first = ''] = what.trim().split('\n', 1);
-  return `asks to use ${tool}${waited}: ${first}`.trimEnd();
+  return `asks to use ${oneLine(tool)}${waited}: ${oneLine(what)}`.trimEnd();
 }
 
 /** An agent that waits for a person and asks no question that Copse could answer. */
@@ -25,11 +25,13 @@ export function waitingClause(attention: Attention): string {
 
 /** Everything that the answer is about. */
 export function questionText({ tool, what, since }: OpenQuestion, now: Timestamp): string {
-  return `The agent asks to use ${shown(tool)} (waiting ${age(since, now)}):\n${shown(what.trimEnd())}`;
+  return `The agent asks to use ${shown(oneLine(tool))} (waiting ${age(since, now)}):\n${shown(what.trimEnd())}`;
 }
 
-export function answerCommands(task: TaskId): readonly string[] {
-  return [`copse answer ${task} allow`, `copse answer ${task} deny --message "…"`];
+/** They count only for this question: the agent may have asked another one when they are pasted. */
+export function answerCommands({ task, id }: Pick<OpenQuestion, 'task' | 'id'>): readonly string[] {
+  const about = `--question ${id}`;
+  return [`copse answer ${task} allow ${about}`, `copse answer ${task} deny ${about} --message "…"`];
 }
 
 export function questionView({ since, ...question }: OpenQuestion) {

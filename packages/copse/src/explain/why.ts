@@ -50,7 +50,7 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
     ...(await escapes(context, task)),
   ];
   const question = await openQuestionOf(context.board, task);
-  const answers = question === undefined ? [] : answerCommands(id);
+  const answers = question === undefined ? [] : answerCommands(question);
   return { kind: 'done', value: { task, because, next: [...answers, ...(await nextSteps(context, task))] } };
 }
 

@@ -13,6 +13,7 @@ import { queueTask } from '../../queue/act/merge.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { approve, sendBack } from '../../review/act/review.ts';
 import type { OpenRun } from '../../compose/run/run.ts';
+import { shellWord } from '../screen/quote.ts';
 import type { AnswerKind } from './keys.ts';
 
 /** Everything the answer is about: it counts only for what was on the screen. */
@@ -87,7 +88,7 @@ export async function undoAnswer(
       return refused('wrong_status', `${task} was tried again already.`, `copse why ${task}`);
     case 'cancel': {
       const reason = `A cancelled task stays cancelled; its worktree is kept. Add it again:`;
-      return refused('wrong_status', reason, `copse add ${JSON.stringify(title)}`);
+      return refused('wrong_status', reason, `copse add ${shellWord(title)}`);
     }
     default:
       return unreachable(answer);

@@ -2,9 +2,10 @@
  * Goes through what needs a person, one by one.
  *
  * - The order is that of the overview; a task that comes to need the person meanwhile is appended.
- * - An answer is held for a moment, in which `u` drops it. Any other key, and the end of the inbox, does it at once. A held
- *   answer changed nothing yet: if this process is killed, the task still needs the person.
- * - An answer counts only for what was shown: this question, this commit. A task that was answered elsewhere is skipped.
+ * - An answer is held for a moment, in which `u` and Ctrl+C drop it. Any other key does it at once. A held answer changed
+ *   nothing yet: if this process is killed, the task still needs the person.
+ * - An answer counts only for what was shown: this question, this commit. A task that was answered elsewhere is skipped,
+ *   also while the answer is held. A key typed before a task was shown, or still held down, is no answer to it.
  */
 
 import { openQuestionOf } from '../../agents/act/answer.ts';
@@ -19,9 +20,9 @@ import { statusPredicate } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
 import { isOrchestrated } from '../after/ahead.ts';
 import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
-import { type AnswerKind, answerFor, answerWords, keyLine } from './keys.ts';
+import { type AnswerKind, type PressedKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
 import { broken, lookAt, needLines, withAsker } from './look.ts';
-import { QUIT, readKey, readLine } from './read-key.ts';
+import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
 
 /** How long an answer is held. */
 const HOLD_MS = 5_000;
@@ -36,6 +37,8 @@ export class Inbox {
   #needs: ReadonlyMap<string, NeedsYou> = new Map();
   #held: GivenAnswer | undefined;
   #last: GivenAnswer | undefined;
+  /** The last key that was an answer. */
+  #pressed: PressedKey | undefined;
   #done = 0;
   #skipped = 0;
 
@@ -87,9 +90,18 @@ export class Inbox {
   async #ask(key: string): Promise<boolean> {
     const need = this.#needs.get(key);
     if (need === undefined) return false;
-    const { shown: about, review } = await this.#show(need);
+    const found = await this.#look(need);
+    if (found === undefined) return false;
+    const early = await typedEarly(this.#cli.stdin());
+    if (early === STOP) return this.#stop();
+    if (early !== '') this.#noteRepeat(early.slice(-1));
+    if (early.includes('u') && this.#held !== undefined) return !(await this.#undo());
+    const { about, review } = found;
+    this.#print(found);
     for (;;) {
       const pressed = await this.#key(need);
+      if (pressed === STOP) return this.#stop();
+      if (this.#noteRepeat(pressed)) continue;
       if (pressed === 'u') {
         if (await this.#undo()) return false;
         continue;
@@ -104,25 +116,47 @@ export class Inbox {
       if (await lookAt(pressed, { cli: this.#cli, context: this.#context, need, review })) continue;
       const answer = answerFor(need, pressed);
       if (answer === undefined) this.#cli.output.line('No such key.');
-      else if (await this.#take(key, about, answer)) return false;
+      else {
+        this.#pressed = { key: pressed, atMs: this.#context.clock.elapsedMs() };
+        if (await this.#take(key, about, answer)) return false;
+      }
     }
   }
 
-  async #show(
-    need: NeedsYou,
-  ): Promise<{ readonly shown: ShownNeed; readonly review: TaskReview | undefined }> {
+  /** True when it is the last answer's key, still held down. */
+  #noteRepeat(key: string): boolean {
+    const pressed = { key, atMs: this.#context.clock.elapsedMs() };
+    const isHeldDown = isRepeat(this.#pressed, pressed);
+    // Another key in between: the person let go of it.
+    this.#pressed = isHeldDown ? pressed : undefined;
+    return isHeldDown;
+  }
+
+  /** The person leaves: an answer that is held is not done. */
+  async #stop(): Promise<true> {
+    if (this.#held !== undefined) await this.#undo();
+    return true;
+  }
+
+  /** Undefined when it is about something else by now. */
+  async #look(need: NeedsYou): Promise<Found | undefined> {
     const { board } = this.#context;
     const task = await board.get('task', need.task);
     const question = need.kind === 'permission' && task ? await openQuestionOf(board, task) : undefined;
+    // Read after the overview: it may be a later question than the one to be shown.
+    if (need.kind === 'permission' && question?.since !== need.since) return undefined;
     const looked = need.kind === 'review' ? await loadReview(this.#context, need.task) : undefined;
     const review = looked?.kind === 'done' ? looked.value : undefined;
-    const open = this.#order.filter((one) => !this.#closed.has(one)).length;
+    const about = { need, question: question?.id, head: review?.change?.head ?? null };
+    return { about, review, asked: await withAsker(board, need) };
+  }
+
+  #print({ asked, review }: Found): void {
     const { output } = this.#cli;
+    const open = this.#order.filter((one) => !this.#closed.has(one)).length;
     output.line();
-    const asked = await withAsker(board, need);
     for (const line of needLines(output, asked, { review, open, now: this.#context.clock.now() }))
       output.line(line);
-    return { shown: { need, question: question?.id, head: review?.change?.head ?? null }, review };
   }
 
   /** Waits for a key; a held answer is done when its time is over. */
@@ -167,11 +201,14 @@ export class Inbox {
     const held = this.#held;
     if (held === undefined) return;
     this.#held = undefined;
+    const key = keyOf(held.need);
+    await this.#load();
+    if (!this.#needs.has(key)) return this.#sayAnswered(key);
     const outcome = await doAnswer(this.#context, this.#unusable, held);
     const { output } = this.#cli;
     if (outcome.kind === 'refused') {
       this.#sayRefused(outcome);
-      this.#closed.delete(keyOf(held.need));
+      this.#closed.delete(key);
       return;
     }
     this.#last = held;
@@ -225,9 +262,9 @@ export class Inbox {
   async #isOver(): Promise<boolean> {
     if (this.#held === undefined) return true;
     const key = await readKey(this.#cli.stdin(), HOLD_MS);
-    if (key === 'u') await this.#undo();
+    if (key === 'u' || key === STOP) await this.#undo();
     else await this.#doHeld();
-    return key === QUIT;
+    return key === QUIT || key === STOP;
   }
 
   async #summarise(): Promise<void> {
@@ -241,6 +278,13 @@ export class Inbox {
       left > 0 ? 'copse inbox' : (await isOrchestrated(this.#cli)) ? 'copse status' : 'copse orchestrate';
     output.line(output.style('dim', `  → ${next}`));
   }
+}
+
+interface Found {
+  readonly about: ShownNeed;
+  readonly review: TaskReview | undefined;
+  /** The need, with the agent that asks. */
+  readonly asked: NeedsYou;
 }
 
 function leftText(left: number): string {

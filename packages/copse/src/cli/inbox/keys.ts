@@ -65,6 +65,19 @@ export function answerFor({ kind }: Pick<NeedsYou, 'kind'>, key: string): Answer
   return Object.hasOwn(answers[kind], name) ? answers[kind][name] : undefined;
 }
 
+export interface PressedKey {
+  readonly key: string;
+  readonly atMs: number;
+}
+
+/** A key that is held down comes thirty times a second. */
+const REPEAT_MS = 500;
+
+/** Whether a key that answered one task is still held down, or was pressed twice: it does not answer the next one. */
+export function isRepeat(before: PressedKey | undefined, { key, atMs }: PressedKey): boolean {
+  return before !== undefined && key === before.key && atMs - before.atMs < REPEAT_MS;
+}
+
 const looks: Readonly<Record<string, string>> = { d: 'diff', l: 'logs', w: 'why' };
 
 /** `y allow · n deny · …`, the answers first. */
@@ -77,8 +90,6 @@ export function keyLine({ kind }: Pick<NeedsYou, 'kind'>, canUndo: boolean): str
 /** The commands that answer it, for those who do not sit at a terminal. */
 export function commandsFor({ kind, task, command }: NeedsYou): readonly string[] {
   switch (kind) {
-    case 'permission':
-      return [`copse answer ${task} allow`, `copse answer ${task} deny --message "…"`];
     case 'review':
       return [command, `copse review ${task} --approve`, `copse review ${task} --send-back "…"`];
     default:

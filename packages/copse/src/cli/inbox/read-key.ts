@@ -9,18 +9,21 @@ export interface TerminalInput extends Readable {
 }
 
 export const QUIT = 'q';
+/** Ctrl+C, or the end of the input: the person wants nothing more to happen. */
+export const STOP = 'stop';
 
 /**
- * Undefined when the time is over. Ctrl+C, Ctrl+D and the end of the input are QUIT. Several characters at once are a paste or an
- * arrow key: they come as one text, so that no part of it counts as an answer.
+ * Undefined when the time is over. Ctrl+D is QUIT. Several characters at once are a paste or an arrow key: they come as one
+ * text, so that no part of it counts as an answer.
  */
 export async function readKey(input: TerminalInput, forMs: number | null): Promise<string | undefined> {
+  if (input.readableEnded || input.destroyed) return STOP;
   input.setRawMode?.(true);
   try {
     return await new Promise<string | undefined>((resolve) => {
       const timer = forMs === null ? undefined : setTimeout(() => end(undefined), forMs);
       const onData = (data: Buffer | string) => end(keyOf(data.toString()));
-      const onEnd = () => end(QUIT);
+      const onEnd = () => end(STOP);
       const end = (key: string | undefined) => {
         clearTimeout(timer);
         input.off('data', onData).off('end', onEnd).off('close', onEnd);
@@ -36,7 +39,25 @@ export async function readKey(input: TerminalInput, forMs: number | null): Promi
 }
 
 function keyOf(text: string): string {
-  return text === '\u0003' || text === '\u0004' ? QUIT : text;
+  if (text === CONTROL_C) return STOP;
+  return text === '\u0004' ? QUIT : text;
+}
+
+const CONTROL_C = '\u0003';
+
+/** Enough for what the terminal already holds. */
+const EARLY_MS = 10;
+
+/** Takes what was typed so far, which cannot be about what is shown next. Ctrl+C and the end of the input are STOP. */
+export async function typedEarly(input: TerminalInput): Promise<string> {
+  let typed = '';
+  const until = performance.now() + EARLY_MS;
+  for (let leftMs = EARLY_MS; leftMs > 0; leftMs = until - performance.now()) {
+    const key = await readKey(input, leftMs);
+    if (key === STOP) return STOP;
+    typed += key ?? '';
+  }
+  return typed.includes(CONTROL_C) ? STOP : typed;
 }
 
 /** Undefined when the person cancelled (Ctrl+C, Ctrl+D) or entered nothing. */

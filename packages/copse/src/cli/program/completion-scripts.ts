@@ -13,12 +13,12 @@ _copse_complete() {
     values+=("$value")
     labels+=("$value\${about:+  ($about)}")
   done < <(command copse complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  # A single one is inserted, so it comes without its description.
-  if [ "\${#values[@]}" -eq 1 ]; then
-    COMPREPLY=("\${values[@]}")
-  else
-    COMPREPLY=("\${labels[@]}")
-  fi
+  # Descriptions are text of agents: they come only where bash lists words (63 ?, 33 !, 64 @), never where it inserts them.
+  case "\${#values[@]} \${COMP_TYPE-}" in
+    '1 '*) COMPREPLY=("\${values[@]}") ;;
+    *' 63' | *' 33' | *' 64') COMPREPLY=("\${labels[@]}") ;;
+    *) COMPREPLY=("\${values[@]}") ;;
+  esac
 }
 complete -o default -F _copse_complete copse
 `;

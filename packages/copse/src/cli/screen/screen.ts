@@ -53,24 +53,55 @@ export class Screen {
   }
 }
 
-/** Breaks a line between words into lines of at most `columns`; all but the first are indented. */
+/**
+ * Breaks a line between words into lines of at most `columns`; all but the first are indented. A longer word is broken too:
+ * where the terminal breaks it, text of an agent would begin a line, as if Copse had written it.
+ */
 export function wrapped(line: string, columns: number, indent: number): readonly string[] {
+  const room = Math.max(1, columns - indent);
   const lines: string[] = [];
   let current = '';
   let width = 0;
-  for (const [part] of line.matchAll(/ *[^ ]+/gu)) {
+  const begin = (word: string) => {
+    lines.push(current);
+    current = ' '.repeat(indent) + word;
+    width = indent + widthOfText(word);
+  };
+  for (const [part] of line.replaceAll('\t', ' ').matchAll(/ *[^ ]+/gu)) {
     const next = widthOfText(part);
-    if (width > indent && width + next > columns) {
-      lines.push(current);
-      const word = part.trimStart();
-      current = `${' '.repeat(indent)}${word}`;
-      width = indent + widthOfText(word);
-    } else {
+    if (width + next <= columns) {
       current += part;
       width += next;
+      continue;
     }
+    const [first = '', ...others] = pieces(part.trimStart(), room);
+    if (width > indent) begin(first);
+    else {
+      current = ' '.repeat(Math.min(indent, columns - 1)) + first;
+      width = widthOfText(current);
+    }
+    for (const piece of others) begin(piece);
   }
   return [...lines, current];
+}
+
+/** A word in pieces of at most so many columns. */
+function pieces(word: string, columns: number): readonly string[] {
+  if (widthOfText(word) <= columns) return [word];
+  const found: string[] = [];
+  let piece = '';
+  let width = 0;
+  for (const [part] of word.matchAll(PARTS)) {
+    const next = part.startsWith('\u001b') ? 0 : widthOf(part);
+    if (width + next > columns && piece !== '') {
+      found.push(piece);
+      piece = '';
+      width = 0;
+    }
+    piece += part;
+    width += next;
+  }
+  return [...found, piece];
 }
 
 /** Cuts to `columns`. Escape sequences take no column, wide characters two. */
@@ -79,7 +110,7 @@ export function cut(line: string, columns: number): string {
   if (PLAIN.test(line)) return `${line.slice(0, Math.max(0, columns - 1))}…`;
   let width = 0;
   let text = '';
-  for (const [part] of line.matchAll(/\u001b\[[0-9;]*m|\P{M}\p{M}*/gu)) {
+  for (const [part] of line.matchAll(PARTS)) {
     const isEscape = part.startsWith('\u001b');
     const next = isEscape ? 0 : widthOf(part);
     if (width + next > columns - 1 && width + widthOfText(line.slice(text.length)) > columns)
@@ -95,18 +126,22 @@ export function widthOfText(text: string): number {
   const bare = text.includes('\u001b') ? text.replaceAll(/\u001b\[[0-9;]*m/g, '') : text;
   if (PLAIN.test(bare)) return bare.length;
   let width = 0;
-  for (const [part] of text.matchAll(/\u001b\[[0-9;]*m|\P{M}\p{M}*/gu))
+  for (const [part] of text.matchAll(PARTS))
     if (!part.startsWith('\u001b')) width += widthOf(part);
   return width;
 }
+
+/** Colours, and characters with the marks that lie upon them. A mark that takes a column is a character of its own. */
+const PARTS = /\u001b\[[0-9;]*m|[\P{M}\p{Mc}][\p{Mn}\p{Me}]*|[\p{Mn}\p{Me}]+/gu;
 
 const PLAIN = /^[ -~…→·]*$/;
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{1b2ff}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
 
+/** U+FE0F turns a symbol into a picture, which many terminals draw twice as wide. */
 function widthOf(character: string): number {
-  return WIDE.test(character) ? 2 : 1;
+  return WIDE.test(character) || character.includes('\ufe0f') ? 2 : 1;
 }
 
 /** Cuts between words, or inside a word that is longer than a third of the line. For text without colours. */
@@ -115,7 +150,7 @@ export function cutAtWords(text: string, columns: number): string {
   const room = Math.max(1, columns - 1);
   let width = 0;
   let end = 0;
-  for (const [part] of text.matchAll(/\P{M}\p{M}*/gu)) {
+  for (const [part] of text.matchAll(PARTS)) {
     width += widthOfText(part);
     if (width > room) break;
     end += part.length;

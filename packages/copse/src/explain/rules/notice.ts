@@ -96,7 +96,7 @@ export function occasionOf(
   switch (event.type) {
     case 'session.asked': {
       const { tool, what } = event.question;
-      return occasion('permission', `${tool}: ${what.trim()}`, `answer ${task}`);
+      return occasion('permission', `${firstLine(tool)}: ${what.trim()}`, `answer ${task}`);
     }
     case 'session.attention':
       return event.attention === null

@@ -47,7 +47,7 @@ const attentions: Readonly<Record<Attention, string>> = {
 
 function waitsLine({ question, session, message }: ReasonFacts, now: Timestamp): string | null {
   if (question !== undefined)
-    return `asks to use ${question.tool} (waiting ${age(question.since, now)}): ${oneLine(question.what)}`;
+    return `asks to use ${oneLine(question.tool)} (waiting ${age(question.since, now)}): ${oneLine(question.what)}`;
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return null;
   return message ? `${attentions[attention]}: ${oneLine(message)}` : attentions[attention];

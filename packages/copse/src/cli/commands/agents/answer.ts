@@ -4,6 +4,7 @@ import { shown } from '../../../kernel/text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
+import { oneLine } from '../../../explain/rules/reason.ts';
 import { indented } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 
@@ -32,7 +33,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       else {
         cli.output.line(`${id} ${shown(task.title)}`);
         cli.output.line(indented(questionText(open, context.clock.now()), 4));
-        for (const command of answerCommands(id)) cli.output.line(cli.output.style('dim', `  → ${command}`));
+        for (const command of answerCommands(open)) cli.output.line(cli.output.style('dim', `  → ${command}`));
       }
       return;
     }
@@ -40,8 +41,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const answered = orFail(await answerQuestion(context, id, { isAllowed, message, question }));
     if (options.json) cli.output.json({ question: questionView(answered), isAllowed, message });
     else {
-      const [first = ''] = answered.what.trim().split('\n', 1);
-      const what = `${answered.tool}: ${first}`;
+      const what = `${oneLine(answered.tool)}: ${oneLine(answered.what)}`;
       cli.output.line(`${isAllowed ? 'Allowed' : 'Denied'} ${id} ${shown(what)}`);
     }
   });

@@ -1,5 +1,6 @@
 import { isOrchestrated, withLook } from '../../../compose/look.ts';
 import { loadOverview } from '../../../explain/overview.ts';
+import { oneLine } from '../../../explain/rules/reason.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -37,7 +38,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 function print({ output }: Cli, needs: readonly NeedsYou[], now: Timestamp): void {
   for (const need of needs) {
     output.line(headline(need, now));
-    output.line(`      ${shown(need.reason)}`);
+    output.line(`      ${shown(oneLine(need.reason))}`);
     for (const command of commandsFor(need)) output.line(output.style('dim', `  → ${command}`));
   }
   if (needs.length > 0) return;

@@ -115,7 +115,7 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
   for (const row of rows) output.line(`    ${row}`);
   if (facts.question) {
     output.line(`\n${output.style('yellow', indented(questionText(facts.question, now), 4))}`);
-    for (const command of answerCommands(task.id)) output.line(output.style('dim', `  → ${command}`));
+    for (const command of answerCommands(facts.question)) output.line(output.style('dim', `  → ${command}`));
   }
   const asked = facts.question ? null : askedText(facts.session);
   if (asked !== null) output.line(`\n${indented(asked, 4)}`);
@@ -172,7 +172,7 @@ function askedText(session: Session | undefined): string | null {
   if (!session?.question?.answer) return null;
   const { tool, what, answer } = session.question;
   const said = answer.message === null ? '' : `: ${shown(answer.message)}`;
-  return `The agent asked to use ${shown(tool)}: ${shown(oneLine(what))}\n→ ${answer.isAllowed ? 'allowed' : 'denied'}${said}`;
+  return `The agent asked to use ${shown(oneLine(tool))}: ${shown(oneLine(what))}\n→ ${answer.isAllowed ? 'allowed' : 'denied'}${said}`;
 }
 
 /** `1. completed after 10 min (claude, 12.3k tokens, $0.12)`, and below it the agent's words. */
