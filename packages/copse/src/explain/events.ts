@@ -138,7 +138,8 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       const task = await taskOf('session', event.id);
       const { tool, what } = event.question;
       return (
-        task && line('asks', 'waiting', task, `to use ${firstLine(tool)}: ${firstLine(what)} → copse answer ${task}`)
+        task &&
+        line('asks', 'waiting', task, `to use ${firstLine(tool)}: ${firstLine(what)} → copse answer ${task}`)
       );
     }
     default:

@@ -20,7 +20,7 @@ import { statusPredicate } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
 import { isOrchestrated } from '../after/ahead.ts';
 import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
-import { type AnswerKind, type PressedKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
+import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
 import { broken, lookAt, needLines, withAsker } from './look.ts';
 import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
 
@@ -38,7 +38,7 @@ export class Inbox {
   #held: GivenAnswer | undefined;
   #last: GivenAnswer | undefined;
   /** The last key that was an answer. */
-  #pressed: PressedKey | undefined;
+  #pressed: AnswerKey | undefined;
   #done = 0;
   #skipped = 0;
 

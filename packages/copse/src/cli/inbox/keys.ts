@@ -65,7 +65,7 @@ export function answerFor({ kind }: Pick<NeedsYou, 'kind'>, key: string): Answer
   return Object.hasOwn(answers[kind], name) ? answers[kind][name] : undefined;
 }
 
-export interface PressedKey {
+export interface AnswerKey {
   readonly key: string;
   readonly atMs: number;
 }
@@ -74,7 +74,7 @@ export interface PressedKey {
 const REPEAT_MS = 500;
 
 /** Whether a key that answered one task is still held down, or was pressed twice: it does not answer the next one. */
-export function isRepeat(before: PressedKey | undefined, { key, atMs }: PressedKey): boolean {
+export function isRepeat(before: AnswerKey | undefined, { key, atMs }: AnswerKey): boolean {
   return before !== undefined && key === before.key && atMs - before.atMs < REPEAT_MS;
 }
 

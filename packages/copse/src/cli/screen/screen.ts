@@ -126,8 +126,7 @@ export function widthOfText(text: string): number {
   const bare = text.includes('\u001b') ? text.replaceAll(/\u001b\[[0-9;]*m/g, '') : text;
   if (PLAIN.test(bare)) return bare.length;
   let width = 0;
-  for (const [part] of text.matchAll(PARTS))
-    if (!part.startsWith('\u001b')) width += widthOf(part);
+  for (const [part] of text.matchAll(PARTS)) if (!part.startsWith('\u001b')) width += widthOf(part);
   return width;
 }
 

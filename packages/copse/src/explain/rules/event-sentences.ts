@@ -63,7 +63,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
       : `its agent waits for a person (${attention})${because(message ?? null)}`,
   'session.conversation_known': () => 'its agent named its conversation',
   'session.used': ({ usage }) => `its agent used ${usageText(usage)}`,
-  'session.asked': ({ question }) => `its agent asks to use ${oneLine(question.tool)}: ${oneLine(question.what)}`,
+  'session.asked': ({ question }) =>
+    `its agent asks to use ${oneLine(question.tool)}: ${oneLine(question.what)}`,
   'session.answered': ({ answer }) => `${answer.isAllowed ? 'allowed' : 'denied'}${because(answer.message)}`,
   'session.misreported': ({ problem }) => `its agent's report cannot be read: ${oneLine(problem)}`,
   'session.completed': ({ summary }) => `its agent finished${because(summary ?? null)}`,

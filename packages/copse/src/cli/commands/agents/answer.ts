@@ -33,7 +33,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       else {
         cli.output.line(`${id} ${shown(task.title)}`);
         cli.output.line(indented(questionText(open, context.clock.now()), 4));
-        for (const command of answerCommands(open)) cli.output.line(cli.output.style('dim', `  → ${command}`));
+        for (const command of answerCommands(open))
+          cli.output.line(cli.output.style('dim', `  → ${command}`));
       }
       return;
     }
