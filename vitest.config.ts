@@ -24,16 +24,17 @@ const ALONE = ['test/queue/contract/merge/bring.test.ts'];
 
 /** Slow ones with many real processes: for `npm run test:faults`, and for `npm test` with the name of a file or folder. */
 const FAULTS = [
+  'test/cli/contract/examples.test.ts',
   'test/cli/journeys/{demo-ends,launcher}.test.ts',
   'test/agents/faults/outliving.test.ts',
   'test/board/faults/processes.test.ts',
-  'test/git/faults/{pipes,stores,vectors}.test.ts',
+  'test/git/faults/{pipes,stores,stores-hostile,vectors}.test.ts',
   'test/orchestrator/faults/{clock,held-up,hostile,late,orchestrators,random,stopped}.test.ts',
-  'test/queue/contract/{merge/random,resolve-generated}.test.ts',
+  'test/queue/contract/{checks-place,merge/random,merge/vectors,resolve-generated}.test.ts',
   'test/queue/faults/{landing-steps,promises-fair,promises-foreign,promises-order,random,set-aside,taken-back}.test.ts',
-  'test/review/faults/pull-request-steps.test.ts',
+  'test/review/{contract/forges,faults/pull-request-steps}.test.ts',
   'test/workspaces/contract/pool.test.ts',
-  'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,random,repositories}.test.ts',
+  'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,others,random,repositories}.test.ts',
 ];
 
 /** They have a long version (test/support/long.ts); `npm run test:faults` runs these and those above, and nothing else. */
@@ -41,7 +42,7 @@ const LONG = [
   ...FAULTS,
   ...SIMULATION,
   ...CLONES,
-  'test/cli/contract/{examples,man-pages,wrong-inputs}.test.ts',
+  'test/cli/contract/{man-pages,wrong-inputs}.test.ts',
   'test/**/rescue-restore.test.ts',
 ];
 

@@ -288,8 +288,7 @@ describe('an example of the help', () => {
     const found = rows[line] ?? rows[command];
     if (found === undefined) throw new Error(`The examples of copse ${command} have no row above.`);
     const row: Row = typeof found === 'function' ? { from: found } : found;
-    // The long suite has the slow ones only.
-    if ((row.isSlow ?? false) !== isLong) return;
+    if (row.isSlow && !isLong) return;
     const place = await row.from();
     const whole = inWords(line, place.words ?? {}) + (row.and === undefined ? '' : ` ${row.and}`);
     const ended = await (row.isEndless ? untilPrinted(whole, place) : run(whole, place));

@@ -93,7 +93,9 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       (text) => text.includes('main: the queue is empty') && text.includes('handed back'),
     );
     expect(after).toMatch(new RegExp(`^done +${good} landed as `, 'm'));
-    expect(after).toMatch(new RegExp(`^handed back +${bad} The checks of ${bad}, merged into`, 'm'));
+    expect(after).toMatch(
+      new RegExp(`^handed back +${bad} The checks failed twice with ${bad} merged into main$`, 'm'),
+    );
     expect(after).toContain('expected 3 but got 4');
     for (const line of after.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     screen.press('C-c');

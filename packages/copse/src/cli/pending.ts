@@ -64,7 +64,7 @@ export function pendingText({ changes }: Pick<Pending, 'changes'>): string | nul
   const names = named(changes.map(({ name }) => name));
   const problem = changes.find((change) => change.problem !== null)?.problem;
   return problem
-    ? `${names} changed and has a mistake; Copse still uses the accepted version. ${problem}`
+    ? `${names} changed and cannot be used, so Copse still uses the accepted version: ${problem}`
     : `${names} changed; Copse still uses the accepted version.`;
 }
 
