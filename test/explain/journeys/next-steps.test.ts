@@ -157,3 +157,16 @@ test('where no agent can go on, names the way by hand', async () => {
   const ids = await several(5, (index) => scene.add(`${index}`, 'true', '--requires', 'gpu'));
   expect(await followAll(scene, 'ready', ids)).toEqual(['work', 'edit', 'agents', 'cancel']);
 });
+
+test('of a refused resume are allowed: its worktree is there, and no agent may take it', async () => {
+  const scene = newScene(area, { agents: { plain: {} } });
+  const id = await scene.add('by hand', 'true', '--requires', 'gpu');
+  await answer(['work', id], scene.at);
+  await answer(['pause', id], scene.at);
+  const { code, stderr } = await copse(['resume', id], scene.at);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining(`copse work ${id} --resume `) as string,
+  });
+  await answer(['work', id, '--resume'], scene.at);
+});

@@ -7,6 +7,7 @@ import { decideRestart } from '../../tasks/rules/decisions.ts';
 import { canTake } from '../../tasks/rules/capabilities.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change } from '../../board/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -53,12 +54,16 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   if (wrong) return wrong;
   const agent = await agentFor(context, task);
   if (agent === undefined) {
-    return refused(
-      'invalid',
-      `No agent of this repository may take ${id}.`,
-      `copse why ${id}`,
-      `copse work ${id} (to go on by hand)`,
-    );
+    const hasWorktree = Boolean((await workspaceOf(context, id))?.worktree);
+    const byHand = `copse work ${id}${hasWorktree ? ' --resume' : ''} (to continue by hand)`;
+    return context.agents.length === 0
+      ? refused(
+          'invalid',
+          `${id} cannot start: no agent is installed or configured.`,
+          'copse agents detect',
+          byHand,
+        )
+      : refused('invalid', `No agent of this repository may take ${id}.`, `copse why ${id}`, byHand);
   }
   // Continues from the target. A worktree that cannot be removed is used again.
   if (task.state.status === 'done') await removeWorkspace(context, id, { by: 'landing' });

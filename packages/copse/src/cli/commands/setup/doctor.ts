@@ -219,7 +219,7 @@ function processes(here: Confinement): HealthCheck {
 /** How the processes of agents without a sandbox are found when they hide. */
 function processesFound({ hasGroups, reaper }: Confinement): string {
   if (hasGroups && reaper !== null)
-    return `Copse finds and ends all processes of an agent (control groups, and a reaper in ${reaper})`;
+    return `Copse finds and ends all processes of an agent (with control groups and ${reaper})`;
   if (hasGroups)
     return 'a process that moves to another control group can outlive its agent: install perl or python3 for the reaper';
   if (reaper !== null)

@@ -94,7 +94,8 @@ function addResume(program: CopseCommand, on: On): void {
   program
     .command('resume')
     .argument('<id>', aTask)
-    .description('Continue the conversation of a task that is paused, done or in review, or needs attention.')
+    .description('Start the agent of a task again, in the same conversation.')
+    .details('The task is paused, in review or done, or needs attention.')
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')

@@ -135,7 +135,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option(
       '--max-retries <n>',
-      `number of crashes after which a task fails (default: policy.max_retries, ${retry.maxRetries})`,
+      `a task fails at this crash; 1: no retry (default: policy.max_retries, ${retry.maxRetries})`,
     )
     .option(
       '--poll-interval <time>',

@@ -55,7 +55,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('-w, --watch', 'keep showing it until Ctrl+C (needs a terminal)')
     .option('--json', 'print { "queues": [...] }')
     .details(
-      'Times are estimates: the first if all checks pass, the second if every batch must be split. They appear after the first check that passed.',
+      'Copse shows two estimates: the shortest (all checks pass) and the longest (Copse splits every batch). It needs one passed check before it can estimate.',
     )
     .examples([
       ['copse queue --watch', ''],
