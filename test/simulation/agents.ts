@@ -8,7 +8,8 @@ import {
   type Turn,
 } from '../../packages/copse/src/agents/ports/runtime.ts';
 import type { SimNode } from './node.ts';
-import { type Surroundings, endProcesses, writeReport } from './ports.ts';
+import { type Surroundings, endProcesses } from './ports.ts';
+import { writeReport } from './report-ports.ts';
 import { isSame } from './repository.ts';
 import type { Process } from './world.ts';
 

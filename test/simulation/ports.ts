@@ -1,13 +1,12 @@
 /** The ports of one process, each call of which is an action in the world. */
 
-import { mergeReport, parseReport } from '../../packages/copse/src/agents/rules/session/report.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import type { Author, RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
-import type { ContextFiles, Reports, Orders } from '../../packages/copse/src/agents/ports/runners.ts';
+import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { FurnishReport } from '../../packages/copse/src/workspaces/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
 import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
@@ -42,7 +41,7 @@ export interface Surroundings {
   readonly trashed: (node: SimNode, path: string) => void;
 }
 
-interface ReportFile {
+export interface ReportFile {
   text: string;
   readonly watchers: Set<() => void>;
 }
@@ -456,67 +455,4 @@ export async function endProcesses(
       for (const one of gather()) world.kill(one, `SIGKILL by ${by.name}`);
     });
   return { ended: [...meant].map(identity), remaining: [] };
-}
-
-export function reportsFor({ world, reports, changed }: Surroundings, process: Process): Reports {
-  const fileOf = (folder: string): ReportFile => {
-    const known = reports.get(folder) ?? { text: '', watchers: new Set() };
-    reports.set(folder, known);
-    return known;
-  };
-  return {
-    watch: (folder, on) => {
-      const file = fileOf(folder);
-      let last = '';
-      const look = (): void => {
-        if (file.text === last) return;
-        last = file.text;
-        const seen = parseReport(file.text);
-        if (seen !== undefined) on(seen);
-      };
-      const watcher = (): void => world.post(process, 'sees a report', look);
-      file.watchers.add(watcher);
-      watcher();
-      return {
-        stop: () => {
-          file.watchers.delete(watcher);
-          look();
-        },
-      };
-    },
-    read: (folder) => parseReport(fileOf(folder).text),
-    write: (folder, report) => writeReport(of(folder), mergeReport(of(folder).text, report)),
-    clear: (folder) => {
-      changed(process, `cleared the report in ${folder}`);
-      fileOf(folder).text = '';
-    },
-  };
-  function of(folder: string): ReportFile {
-    return fileOf(folder);
-  }
-}
-
-export function writeReport(file: ReportFile, text: string): void {
-  file.text = text;
-  for (const watcher of file.watchers) watcher();
-}
-
-export function contextFilesFor({ world, changed }: Surroundings, process: Process): ContextFiles {
-  const call = <T>(name: string, effect: () => T): Promise<T> => world.call(process, name, effect);
-  return {
-    choose: (_, worktree) =>
-      call('choose context files', () => {
-        const at = (file: string) => ({ root: worktree ?? '/', file });
-        const names = {
-          context: 'c',
-          facts: 'f',
-          prompt: 'p',
-          instructions: 'i',
-          report: '.copse/session.json',
-        };
-        return { context: at('c'), facts: at('f'), prompt: at('p'), instructions: at('i'), names, notes: [] };
-      }),
-    write: ({ prompt }) =>
-      call('write context files', () => changed(process, `wrote the context in ${prompt.root}`)),
-  };
 }

@@ -23,7 +23,8 @@ import { Faults } from './faults.ts';
 import { Observer } from './observer.ts';
 import { MemoryStore } from './memory-store.ts';
 import { type Shared, SimNode } from './node.ts';
-import { contextFilesFor, contextFor, reportsFor } from './ports.ts';
+import { contextFor } from './ports.ts';
+import { contextFilesFor, reportsFor } from './report-ports.ts';
 import { Repository } from './repository.ts';
 import { type Process, World } from './world.ts';
 

@@ -279,16 +279,19 @@ async function snapshot(): Promise<Place> {
   return { ...own.at, words: { 'board-2026-11-30.db': path.basename(file) } };
 }
 
-const examples = [...runnableCommands()].flatMap(([command, { exampleLines }]) =>
-  exampleLines.map(({ line }) => ({ command, line })),
-);
+const examples = [...runnableCommands()]
+  .flatMap(([command, { exampleLines }]) => exampleLines.map(({ line }) => ({ command, line })))
+  .filter(({ command, line }) => isLong || !isSlow(rows[line] ?? rows[command]));
+
+function isSlow(row: Row | Row['from'] | undefined): boolean {
+  return typeof row === 'object' && row.isSlow === true;
+}
 
 describe('an example of the help', () => {
   test.each(examples)('$line', async ({ command, line }) => {
     const found = rows[line] ?? rows[command];
     if (found === undefined) throw new Error(`The examples of copse ${command} have no row above.`);
     const row: Row = typeof found === 'function' ? { from: found } : found;
-    if (row.isSlow && !isLong) return;
     const place = await row.from();
     const whole = inWords(line, place.words ?? {}) + (row.and === undefined ? '' : ` ${row.and}`);
     const ended = await (row.isEndless ? untilPrinted(whole, place) : run(whole, place));

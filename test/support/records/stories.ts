@@ -22,6 +22,7 @@ import {
 } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { TaskDefinition } from '../../../packages/copse/src/tasks/rules/task.ts';
+import { definition as plain } from './world.ts';
 
 const commit = brand<CommitId>('1f2e3d4c5b'.repeat(4));
 const main = brand<BranchName>('main');
@@ -73,20 +74,7 @@ function eventsOf(story: Story, now: number, node: NodeId): readonly BoardEvent[
   const { id, session, attempt, at } = of;
   const began = timestamp(at - 10 * MINUTE);
   const agent = brand<AgentName>(story.agent ?? 'claude');
-  const definition: TaskDefinition = {
-    title: story.title,
-    body: '',
-    priority: 3,
-    kind: 'code',
-    dependsOn: [],
-    areas: [],
-    requires: [],
-    plan: null,
-    agent: null,
-    accept: [],
-    workItem: null,
-    ...story.definition,
-  };
+  const definition: TaskDefinition = { ...plain, title: story.title, ...story.definition };
   const status = definition.dependsOn.length > 0 ? 'pending' : 'ready';
   const created: BoardEvent = { type: 'task.created', id, at: end ? began : at, definition, status };
   if (end === undefined) return [created];
