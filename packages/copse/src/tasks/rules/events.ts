@@ -2,7 +2,7 @@
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
-import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { CommitId, FencingToken, LandingId, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import type {
   AddedBy,
@@ -70,6 +70,8 @@ export type TaskEvent =
       readonly resolver?: TaskId;
     })
   | Of<'task.paused'>
+  /** Null: any node may take it again. */
+  | (Of<'task.moved'> & { readonly to: NodeId | null; readonly name: string | null })
   | (Of<'task.cancelled'> & { readonly reason: string | null })
   | Of<'task.deleted'>;
 
@@ -83,7 +85,7 @@ export function evolveTask(task: Task | undefined, event: TaskEvent): Task | und
   }
   const before = existing(task, event);
   if (event.type === 'task.deleted') return undefined;
-  return { ...before, ...changed(before, event), updatedAt: event.at };
+  return { ...before, ...settled(before, event), ...changed(before, event), updatedAt: event.at };
 }
 
 function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
@@ -171,12 +173,28 @@ function changed(
     }
     case 'task.paused':
       return { state: { status: 'paused', since } };
+    case 'task.moved':
+      return { moveTo: event.to };
     case 'task.cancelled':
       return { state: { status: 'cancelled', since, reason: event.reason } };
     default:
       return unreachable(event);
   }
 }
+
+/** Where a person moved it holds until an attempt takes it, or it needs none any more. */
+function settled(task: Task, { type }: TaskEvent): Pick<Task, 'moveTo'> {
+  return task.moveTo == null || KEEPS_MOVE.has(type) ? {} : { moveTo: null };
+}
+
+const KEEPS_MOVE: ReadonlySet<TaskEvent['type']> = new Set([
+  'task.edited',
+  'task.dependencies_changed',
+  'task.promoted',
+  'task.crashed',
+  'task.parked',
+  'task.moved',
+]);
 
 function waiting(status: 'pending' | 'ready', since: Timestamp): TaskState {
   return status === 'pending' ? { status, since } : { status, since, delay: null };
