@@ -19,12 +19,14 @@ import { version1 } from './samples/version-1.ts';
 import { version2 } from './samples/version-2.ts';
 import { version3 } from './samples/version-3.ts';
 import { version4 } from './samples/version-4.ts';
+import { version5 } from './samples/version-5.ts';
 
 const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   1: version1,
   2: version2,
   3: version3,
   4: version4,
+  5: version5,
 };
 const fresh = { id: 'fresh', at: 0 };
 
@@ -88,6 +90,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect((await board.get('task', id))?.body).toBe('with \0 and \ud800 inside');
       expect(await board.list('ledger', { task: id })).toEqual([...told.ledger.values()]);
       expect(await board.list('resource')).toEqual([...told.resource.values()]);
+      expect(await board.list('node')).toEqual([...told.node.values()]);
       expect(await board.list('session')).toEqual([...told.session.values()]);
       expect(await board.list('landing')).toEqual([...told.landing.values()]);
       await newTask(board, { title: 'New task', dependsOn: [id] });
