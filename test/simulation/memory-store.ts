@@ -200,7 +200,7 @@ export class MemoryStore {
       (task) =>
         task.state.status === 'ready' &&
         notBefore(task) <= at &&
-        (task.moveTo == null || task.moveTo === node) &&
+        (task.moveTo == null || task.moveTo.node === node) &&
         (task.agent === null || task.agent === agent.name) &&
         task.requires.every((capability) => met.includes(capability)),
     );

@@ -160,12 +160,12 @@ describe.each(engines)('a board on %s', (engine) => {
     it('that a person moved only to the node that it was moved to', async () => {
       const { id } = await newTask(board, { title: 'Moved' });
       const here = claimant('se-1');
-      const [at, to] = [now(), brand<NodeId>('no-2')];
+      const [at, to] = [now(), { node: brand<NodeId>('no-2'), name: 'desk' }];
       await board.transact((transaction) =>
-        transaction.record(person, [{ type: 'task.moved', id, at, to, name: 'desk' }]),
+        transaction.record(person, [{ type: 'task.moved', id, at, to }]),
       );
       expect(await claimNext(contextOf(board), { claimant: here, capabilities: [] })).toBeUndefined();
-      const there = { ...here, node: to };
+      const there = { ...here, node: to.node };
       const claimed = await claimNext(contextOf(board), { claimant: there, capabilities: [] });
       expect(claimed).toMatchObject({ id, moveTo: null, state: { status: 'in_progress' } });
     });

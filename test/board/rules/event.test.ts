@@ -78,7 +78,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.needs_attention': { because: 'push', reason },
     'task.done': { how: 'landed', commit },
     'task.cancelled': { reason: null },
-    'task.moved': { to: brand<NodeId>('n-1'), name: 'laptop' },
+    'task.moved': { to: { node, name: 'laptop' } },
     'task.deleted': {},
   },
   plan: {

@@ -64,9 +64,9 @@ describe('a node cannot take a task', () => {
     ],
     [
       'that a person moved elsewhere',
-      { ...wants(), moveTo: brand<NodeId>('n-other') },
+      { ...wants(), moveTo: { node: brand<NodeId>('n-other'), name: 'other' } },
       desk,
-      'it is to go to another node than desk',
+      'it was moved to node other',
     ],
   ] as const)('%s', (_, task, node, reason) => {
     expect(lacks(task, node)).toBe(reason);

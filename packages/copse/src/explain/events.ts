@@ -87,9 +87,9 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'task.done':
       return line('done', 'good', event.id, doneText(event));
     case 'task.moved':
-      return event.name === null
+      return event.to === null
         ? line('moved', 'plain', event.id, 'any node may take it again')
-        : line('moved', 'waiting', event.id, `node ${event.name} takes it next`);
+        : line('moved', 'waiting', event.id, `node ${event.to.name} takes it next`);
     case 'node.drained':
       return line('drains', 'waiting', null, `${await nodeName(event.id)}, within ${spanText(event.withinMs)}`);
     case 'node.resumed':

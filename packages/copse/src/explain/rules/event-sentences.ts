@@ -50,8 +50,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.needs_attention': (event) =>
     event.resolver === undefined ? `needs you: ${attentionText(event)}` : resolvedByText(event.resolver),
   'task.paused': () => 'paused',
-  'task.moved': ({ name }) =>
-    name === null ? 'may run on any node again' : `moved: node ${name} takes it next`,
+  'task.moved': ({ to }) =>
+    to === null ? 'any node may take it again' : `moved: node ${to.name} takes it next`,
   'task.cancelled': ({ reason }) => `cancelled${because(reason)}`,
   'task.deleted': () => 'deleted',
   'plan.added': ({ title }) => `plan added: ${title}`,

@@ -18,6 +18,10 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayText(waiting.delay)}.`;
     }
+    case 'moved':
+      return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
+    case 'draining':
+      return `This node (${waiting.name}) drains, and takes no new work (copse node resume ${waiting.name}).`;
     case 'agent':
       return `No agent can take it: ${waiting.reasons.join('; ')}.`;
     case 'area':

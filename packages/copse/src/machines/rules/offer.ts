@@ -3,16 +3,16 @@
  * platform, `container`, or at least so many processors (`cpus:8`) and gigabytes of memory (`memory:16`).
  */
 
-import type { AgentName, NodeId } from '../../kernel/ids.ts';
+import type { AgentName } from '../../kernel/ids.ts';
 import { GIGABYTE } from '../../kernel/limits.ts';
 import { type TakeDecision, canTake, missingCapabilities } from '../../tasks/rules/capabilities.ts';
+import type { MoveTarget } from '../../tasks/rules/task.ts';
 import { type Node, type NodeFacts, isHeard, silenceText } from './node.ts';
 
 export interface WantedOfNode {
   readonly requires: readonly string[];
   readonly agent: AgentName | null;
-  /** Only this node may take it. */
-  readonly moveTo?: NodeId | null;
+  readonly moveTo?: MoveTarget | null;
 }
 
 type Offering = Pick<NodeFacts, 'labels' | 'capabilities'>;
@@ -40,7 +40,8 @@ export function nodeCanTake(
   const { id, name, leftAt, drain, facts } = node;
   if (leftAt !== null) return cannot(`node ${name} left`);
   if (drain !== null) return cannot(`node ${name} drains`);
-  if (task.moveTo != null && task.moveTo !== id) return cannot(`it is to go to another node than ${name}`);
+  if (task.moveTo != null && task.moveTo.node !== id)
+    return cannot(`it was moved to node ${task.moveTo.name}`);
   if (facts === null) return cannot(`node ${name} did not say what it can do`);
   const { agents } = facts.capabilities;
   const wanted = agents.filter((one) => task.agent === null || one.name === task.agent);

@@ -2,7 +2,7 @@
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
-import type { CommitId, FencingToken, LandingId, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import type {
   AddedBy,
@@ -11,6 +11,7 @@ import type {
   Delay,
   DoneHow,
   HandbackReason,
+  MoveTarget,
   Task,
   TaskDefinition,
   TaskState,
@@ -71,7 +72,7 @@ export type TaskEvent =
     })
   | Of<'task.paused'>
   /** Null: any node may take it again. */
-  | (Of<'task.moved'> & { readonly to: NodeId | null; readonly name: string | null })
+  | (Of<'task.moved'> & { readonly to: MoveTarget | null })
   | (Of<'task.cancelled'> & { readonly reason: string | null })
   | Of<'task.deleted'>;
 

@@ -23,22 +23,23 @@ export function decideMove(
       `Cannot move ${task.id}: a person works on it by hand.`,
       `copse pause ${task.id}`,
     );
-  if (task.moveTo === to.id || (state.status === 'in_progress' && state.claim.node === to.id))
+  if (task.moveTo?.node === to.id || (state.status === 'in_progress' && state.claim.node === to.id))
     return refused(
       'wrong_status',
-      task.moveTo === to.id
+      task.moveTo?.node === to.id
         ? `${task.id} already waits for node ${to.name}.`
         : `${task.id} already runs on node ${to.name}.`,
       `copse why ${task.id}`,
     );
-  const able = nodeTakesNow({ ...task, moveTo: to.id }, to, silentMs, policy);
+  const target = { node: to.id, name: to.name };
+  const able = nodeTakesNow({ ...task, moveTo: target }, to, silentMs, policy);
   if (able.kind === 'cannot')
     return refused('wrong_status', `Cannot move ${task.id} to ${to.name}: ${able.reason}.`, 'copse node list');
-  return decided({ type: 'task.moved', id: task.id, at, to: to.id, name: to.name });
+  return decided({ type: 'task.moved', id: task.id, at, to: target });
 }
 
 /** The node that it was to go to left: any node may take it. */
 export function decideMoveAnywhere(task: Task, at: Timestamp): Decision<TaskEvent> | null {
   if (task.moveTo == null) return null;
-  return decided({ type: 'task.moved', id: task.id, at, to: null, name: null });
+  return decided({ type: 'task.moved', id: task.id, at, to: null });
 }

@@ -187,6 +187,12 @@ export interface AddedBy {
   readonly depth: number;
 }
 
+/** The node that a person moved a task to, with its name at that time. */
+export interface MoveTarget {
+  readonly node: NodeId;
+  readonly name: string;
+}
+
 export interface Task extends TaskDefinition {
   readonly id: TaskId;
   readonly createdAt: Timestamp;
@@ -201,7 +207,7 @@ export interface Task extends TaskDefinition {
   readonly session: SessionId | null;
   readonly addedBy?: AddedBy;
   /** A person moved it: only this node takes it. Null or absent once it is taken, or when the node left. */
-  readonly moveTo?: NodeId | null;
+  readonly moveTo?: MoveTarget | null;
 }
 
 /** A task as lists show it. Bodies may be large and are loaded one at a time. */
