@@ -161,9 +161,7 @@ describe.each(engines)('a board on %s', (engine) => {
       const { id } = await newTask(board, { title: 'Moved' });
       const here = claimant('se-1');
       const [at, to] = [now(), { node: brand<NodeId>('no-2'), name: 'desk' }];
-      await board.transact((transaction) =>
-        transaction.record(person, [{ type: 'task.moved', id, at, to }]),
-      );
+      await board.transact((transaction) => transaction.record(person, [{ type: 'task.moved', id, at, to }]));
       expect(await claimNext(contextOf(board), { claimant: here, capabilities: [] })).toBeUndefined();
       const there = { ...here, node: to.node };
       const claimed = await claimNext(contextOf(board), { claimant: there, capabilities: [] });

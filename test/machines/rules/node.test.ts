@@ -89,7 +89,9 @@ describe('a node that joins', () => {
   it('takes work again if a signal drained it, and drains on if a person did', () => {
     const drained = (by: 'person' | 'signal') => aNode('desk', { drain: { since: at, withinMs: 0, by } });
     const told = { ...arrival, facts: someFacts };
-    expect(after(drained('signal'), decideJoin(id, drained('signal'), told, [], policy, at)).drain).toBeNull();
+    expect(
+      after(drained('signal'), decideJoin(id, drained('signal'), told, [], policy, at)).drain,
+    ).toBeNull();
     expect(decideJoin(id, drained('person'), told, [], policy, at)).toBeNull();
   });
 
@@ -194,7 +196,9 @@ describe('a name of a node', () => {
 
   it('is refused while another node has it', () => {
     const desk = aNode('desk');
-    expect(reasonOf(decideRename(desk, 'build', [aNode('build')], at))).toContain('Another node has the name');
+    expect(reasonOf(decideRename(desk, 'build', [aNode('build')], at))).toContain(
+      'Another node has the name',
+    );
     expect(reasonOf(decideRename(desk, 'desk', [], at))).toBe('Node desk already has this name.');
     expect(after(desk, decideRename(desk, 'lab', [aNode('build')], at)).name).toBe('lab');
   });

@@ -2,11 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { type AgentName, type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
-import {
-  agentCanTake,
-  nodeCanTake,
-  nodeTakesNow,
-} from '../../../packages/copse/src/machines/rules/offer.ts';
+import { agentCanTake, nodeCanTake, nodeTakesNow } from '../../../packages/copse/src/machines/rules/offer.ts';
 import { aNode, someFacts } from '../../support/machines/nodes.ts';
 
 const wants = (...requires: string[]) => ({ requires, agent: null });

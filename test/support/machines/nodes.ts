@@ -20,6 +20,12 @@ export const someFacts: NodeFacts = {
 
 export function aNode(name: string, over: Partial<Omit<Node, 'name'>> = {}): Node {
   const id = brand<NodeId>(`n-${name}`);
-  const node = evolveNode(undefined, { type: 'node.joined', id, at: timestamp(1_000), name, facts: someFacts });
+  const node = evolveNode(undefined, {
+    type: 'node.joined',
+    id,
+    at: timestamp(1_000),
+    name,
+    facts: someFacts,
+  });
   return { ...node, ...over };
 }

@@ -270,7 +270,13 @@ export class Model {
     const machine = { programs: [], platform: [], cpus: 1, memoryBytes: 0, isContainer: false };
     const facts = { version: '1', protocol: { oldest: 1, newest: 1 }, labels: [], slots: 1 };
     const capabilities = { ...machine, agents };
-    return evolveNode(undefined, { type: 'node.joined', id, at, name: 'desk', facts: { ...facts, capabilities } });
+    return evolveNode(undefined, {
+      type: 'node.joined',
+      id,
+      at,
+      name: 'desk',
+      facts: { ...facts, capabilities },
+    });
   }
 
   #finish(step: Step): outcomes.Finish {

@@ -91,7 +91,12 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
         ? line('moved', 'plain', event.id, 'any node may take it again')
         : line('moved', 'waiting', event.id, `node ${event.to.name} takes it next`);
     case 'node.drained':
-      return line('drains', 'waiting', null, `${await nodeName(event.id)}, within ${spanText(event.withinMs)}`);
+      return line(
+        'drains',
+        'waiting',
+        null,
+        `${await nodeName(event.id)}, within ${spanText(event.withinMs)}`,
+      );
     case 'node.resumed':
       return line('resumed', 'plain', null, `${await nodeName(event.id)} takes work again`);
     case 'node.left':

@@ -91,7 +91,9 @@ export class Orchestrator {
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#removeLeftWorktrees();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
-    const { waiting, hasStarted } = await this.#startReady(schedule);
+    // Before the drain is on the board, only this process knows of it.
+    const { waiting, hasStarted } =
+      here.draining.kind === 'no' ? await this.#startReady(schedule) : { waiting: [], hasStarted: false };
     const isDrained =
       here.draining.kind !== 'no' &&
       this.#background.size === 0 &&

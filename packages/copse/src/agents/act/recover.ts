@@ -170,9 +170,7 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       await change.apply(decideGiveUp(task, { token }, cause, change.at));
       await keepWorkspace(change, { task: id, node: context.node }, cause);
     } else if (crash.parkedAs !== undefined)
-      await change.apply(
-        decidePark(task, token, { until: change.at, because: crash.parkedAs }, change.at),
-      );
+      await change.apply(decidePark(task, token, { until: change.at, because: crash.parkedAs }, change.at));
     else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {

@@ -17,6 +17,13 @@ import type { migratedVersion } from './version.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-const all = [records.up, queueAndFleet.up, whatIsOpen.up, whatSessionsUse.up, mergeQueues.up, nodes.up] as const;
+const all = [
+  records.up,
+  queueAndFleet.up,
+  whatIsOpen.up,
+  whatSessionsUse.up,
+  mergeQueues.up,
+  nodes.up,
+] as const;
 
 export const migrations: readonly Migration[] = all satisfies { readonly length: typeof migratedVersion };

@@ -57,7 +57,7 @@ export async function staySeen(context: JoinContext, signal: AbortSignal): Promi
  * The server's clock minus this machine's, and a sign of life. Null for a board in a file, which has no other clock.
  * Undefined when it cannot be known: the answer took long, or the clock was set meanwhile.
  */
-export async function measureOffset({
+async function measureOffset({
   board,
   clock,
   node,

@@ -118,9 +118,6 @@ export async function hasOtherNodes(
   const silences = await board.silences();
   return (await board.list('node')).some(
     ({ id, leftAt, drain }) =>
-      id !== here &&
-      leftAt === null &&
-      drain === null &&
-      (silences.get(id) ?? Infinity) <= policy.silentMs,
+      id !== here && leftAt === null && drain === null && (silences.get(id) ?? Infinity) <= policy.silentMs,
   );
 }

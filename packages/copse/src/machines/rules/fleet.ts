@@ -6,13 +6,7 @@
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing } from '../../kernel/evolution.ts';
-import type {
-  AgentName,
-  FencingToken,
-  ResourceName,
-  ScheduleId,
-  Timestamp,
-} from '../../kernel/ids.ts';
+import type { AgentName, FencingToken, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Resource {
   /** For example `port:4100` or `queue:main`. */

@@ -25,7 +25,7 @@ export interface NodeFacts {
   readonly slots: number;
 }
 
-export interface ProtocolRange {
+interface ProtocolRange {
   readonly oldest: number;
   readonly newest: number;
 }
@@ -199,9 +199,7 @@ export function parseNodeName(text: string): NodeNameCheck {
 }
 
 function refuseTaken(name: string, others: readonly Node[]): Refused | undefined {
-  const other = others.find(
-    (one) => one.leftAt === null && one.name.toLowerCase() === name.toLowerCase(),
-  );
+  const other = others.find((one) => one.leftAt === null && one.name.toLowerCase() === name.toLowerCase());
   if (other === undefined) return undefined;
   return refused(
     'invalid',
@@ -230,9 +228,7 @@ export function decideDrain(
   { withinMs, by }: Pick<Drain, 'withinMs' | 'by'>,
   at: Timestamp,
 ): Decision<NodeEvent> {
-  return (
-    refuseLeft(node, 'drain') ?? decided({ type: 'node.drained', id: node.id, at, withinMs, by })
-  );
+  return refuseLeft(node, 'drain') ?? decided({ type: 'node.drained', id: node.id, at, withinMs, by });
 }
 
 export function decideResumeNode(node: Node, at: Timestamp): Decision<NodeEvent> {
@@ -287,11 +283,7 @@ function named(tasks: readonly TaskId[]): string {
 
 function refuseLeft(node: Node, act: string): Refused | undefined {
   if (node.leftAt === null) return undefined;
-  return refused(
-    'wrong_status',
-    `Cannot ${act} node ${node.name}: it left the board.`,
-    'copse node list',
-  );
+  return refused('wrong_status', `Cannot ${act} node ${node.name}: it left the board.`, 'copse node list');
 }
 
 /** Whether a node was heard from lately. Null: never. */

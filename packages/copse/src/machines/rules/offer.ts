@@ -18,7 +18,7 @@ export interface WantedOfNode {
 type Offering = Pick<NodeFacts, 'labels' | 'capabilities'>;
 
 /** What the node adds to the capabilities of each of its agents, for a task that requires these. */
-export function offersOf(facts: Offering | null, requires: readonly string[]): readonly string[] {
+function offersOf(facts: Offering | null, requires: readonly string[]): readonly string[] {
   if (facts === null) return [];
   const { labels, capabilities } = facts;
   const { programs, platform, isContainer } = capabilities;
@@ -46,7 +46,9 @@ export function nodeCanTake(
   const { agents } = facts.capabilities;
   const wanted = agents.filter((one) => task.agent === null || one.name === task.agent);
   if (wanted.length === 0)
-    return cannot(task.agent === null ? `node ${name} has no agent` : `node ${name} lacks the agent ${task.agent}`);
+    return cannot(
+      task.agent === null ? `node ${name} has no agent` : `node ${name} lacks the agent ${task.agent}`,
+    );
   const offers = offersOf(facts, task.requires);
   const lacks = wanted.map((one) => missingCapabilities(task.requires, [...one.capabilities, ...offers]));
   const least = lacks.toSorted((one, other) => one.length - other.length)[0] ?? [];

@@ -96,8 +96,7 @@ export class Scheduler {
     if (task.moveTo != null && task.moveTo.node !== here?.id) return { kind: 'moved', to: task.moveTo };
     const offering = here?.node?.facts ?? null;
     const able = agents.filter((agent) => agentCanTake(task, agent, offering).kind === 'can');
-    if (able.length === 0)
-      return { kind: 'agent', reasons: whyNone(task, this.#facts) };
+    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, this.#facts) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
     const free = able.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);

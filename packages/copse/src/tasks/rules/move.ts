@@ -34,7 +34,11 @@ export function decideMove(
   const target = { node: to.id, name: to.name };
   const able = nodeTakesNow({ ...task, moveTo: target }, to, silentMs, policy);
   if (able.kind === 'cannot')
-    return refused('wrong_status', `Cannot move ${task.id} to ${to.name}: ${able.reason}.`, 'copse node list');
+    return refused(
+      'wrong_status',
+      `Cannot move ${task.id} to ${to.name}: ${able.reason}.`,
+      'copse node list',
+    );
   return decided({ type: 'task.moved', id: task.id, at, to: target });
 }
 

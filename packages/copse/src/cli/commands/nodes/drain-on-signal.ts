@@ -9,7 +9,7 @@ import type { Orchestrator } from '../../../orchestrator/orchestrate.ts';
 import { spanText } from '../../../kernel/time.ts';
 import type { RunContext } from '../../../queue/context.ts';
 
-export interface Ending {
+interface SignalDrain {
   readonly state: () => 'no' | 'drained' | 'now';
   close(): void;
 }
@@ -18,8 +18,19 @@ export function drainOnSignal(
   context: RunContext,
   orchestrator: Orchestrator,
   { stop, tell }: { readonly stop: AbortController; readonly tell: (text: string) => void },
-): Ending {
+): SignalDrain {
   let signals = 0;
+  const closed = new AbortController();
+  const recordDrain = async (withinMs: number): Promise<void> => {
+    while (!closed.signal.aborted) {
+      try {
+        await drainNode(context, context.node, { withinMs, by: 'signal' });
+        return;
+      } catch {
+        await context.clock.sleep(RECORD_AGAIN_MS, closed.signal);
+      }
+    }
+  };
   const onTerm = () => {
     signals += 1;
     // A third one: the second could not be obeyed.
@@ -32,11 +43,16 @@ export function drainOnSignal(
         : 'SIGTERM again: running work is handed over now.',
     );
     // So that the other nodes know. Without the board, this orchestrator drains all the same.
-    drainNode(context, context.node, { withinMs, by: 'signal' }).catch(() => {});
+    void recordDrain(withinMs);
   };
   process.on('SIGTERM', onTerm);
   return {
     state: () => (signals === 0 ? 'no' : signals === 1 ? 'drained' : 'now'),
-    close: () => void process.off('SIGTERM', onTerm),
+    close() {
+      closed.abort();
+      process.off('SIGTERM', onTerm);
+    },
   };
 }
+
+const RECORD_AGAIN_MS = 1_000;

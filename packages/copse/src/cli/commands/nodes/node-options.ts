@@ -1,6 +1,6 @@
 /** Words of the command line that name a node, and what an orchestrator tells about its own. */
 
-import { duration, durationOrZero } from '../../../config/quantities.ts';
+import { duration } from '../../../config/quantities.ts';
 import { parseCapability } from '../../../tasks/rules/capabilities.ts';
 import type { Context } from '../../../board/context.ts';
 import type { ToldOptions } from '../../../compose/node-facts.ts';
@@ -38,16 +38,21 @@ export async function requireNode(context: Pick<Context, 'board'>, text: string)
   const wanted = text.trim().toLowerCase();
   const nodes = await loadNodes(context, { withLeft: true });
   const found = nodes.filter(({ node }) => node.id === wanted || node.name.toLowerCase() === wanted);
-  const [node = found[0]] = found.filter((one) => one.node.leftAt === null);
+  const node = found.find((one) => one.node.leftAt === null) ?? found[0];
   if (node !== undefined) return node;
   if (nodes.length === 0)
     return fail('not_found', 'No node has joined this board.', 'copse up --node-name <name>');
-  return fail('not_found', `The board has no node ${JSON.stringify(shown(text.slice(0, 60)))}.`, 'copse node list');
+  return fail(
+    'not_found',
+    `The board has no node ${JSON.stringify(shown(text.slice(0, 60)))}.`,
+    'copse node list',
+  );
 }
 
 /** `0s` is allowed: at once. */
 export function requireWithin(text: string): number {
-  const parsed = (text === '0s' ? durationOrZero : duration).safeParse(text);
+  if (/^0(s|m)?$/.test(text)) return 0;
+  const parsed = duration.safeParse(text);
   if (parsed.success) return parsed.data;
   return fail('invalid', `--within must be a time like 10m or 0s, not "${text}".`, 'copse node drain --help');
 }

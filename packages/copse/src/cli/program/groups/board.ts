@@ -54,7 +54,7 @@ function addImport(program: CopseCommand, on: On): void {
 }
 
 function addBoard(program: CopseCommand, on: On): void {
-  const board = program.command('board').description('Back up, restore or rebuild the board.');
+  const board = program.command('board').description('Back up, restore, migrate or rebuild the board.');
   board
     .command('backup')
     .description('Copy the board now. An orchestrator also does this at its start and daily.')
@@ -75,6 +75,18 @@ function addBoard(program: CopseCommand, on: On): void {
       ['copse board restore board-2026-11-30.db --yes', 'without a question'],
     ])
     .action(on(() => import('../../commands/board/restore.ts')));
+  board
+    .command('migrate')
+    .description(
+      'Migrate the board to the version of this Copse, as every command does when none runs an older one.',
+    )
+    .option('--force', 'also while nodes or agents of an older Copse use it; they stop')
+    .option('--json', 'print { "from", "to" }')
+    .examples([
+      ['copse board migrate', 'refused while nodes of an older Copse run'],
+      ['copse board migrate --force', 'without waiting for them'],
+    ])
+    .action(on(() => import('../../commands/board/migrate.ts')));
   board
     .command('rebuild')
     .description('Add tasks that the board lost, from git and the worktrees.')
