@@ -8,7 +8,7 @@ import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/obser
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { Session } from '../agents/rules/session/session.ts';
 import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
-import { severalNodes } from '../machines/act/nodes.ts';
+import { severalNodes } from '../machines/act/several-nodes.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';

@@ -18,7 +18,7 @@ import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
-import { severalNodes } from '../machines/act/nodes.ts';
+import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';

@@ -1,7 +1,7 @@
 /** The nodes of a board, as commands show and change them. */
 
 import { type Outcome, type Context, change } from '../../board/context.ts';
-import type { Board, BoardReader } from '../../board/port.ts';
+import type { Board } from '../../board/port.ts';
 import type { NodeId, TaskId } from '../../kernel/ids.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { decideMove, decideMoveAnywhere } from '../../tasks/rules/move.ts';
@@ -42,13 +42,6 @@ export async function loadNodes(
 
 function nodeOf({ state }: TaskSummary): NodeId | null {
   return state.status === 'in_progress' ? state.claim.node : null;
-}
-
-/** The names of all nodes, if there is more than one: with one, no text names it. */
-export async function severalNodes(board: Pick<BoardReader, 'list'>): Promise<ReadonlyMap<NodeId, string>> {
-  const nodes = await board.list('node');
-  const isSeveral = nodes.filter(({ leftAt }) => leftAt === null).length > 1;
-  return new Map(isSeveral ? nodes.map(({ id, name }) => [id, name]) : []);
 }
 
 export async function drainNode(

@@ -3,8 +3,11 @@ import { statfs } from 'node:fs/promises';
 import { gitVersion, hasBase } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
 import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
-import { configOf, findRepository, openContext, requireRepository } from '../../../compose/open.ts';
+import { configOf, findRepository, nodeHere, openContext, requireRepository } from '../../../compose/open.ts';
+import type { Context } from '../../../board/context.ts';
 import type { Board } from '../../../board/port.ts';
+import { isHeard, silenceText } from '../../../machines/rules/node.ts';
+import { offsetText } from '../nodes/show.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
@@ -134,7 +137,12 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...queues.flatMap(queue), ...(await outdated(cli, context.board))];
+      return [
+        fine('board', found),
+        ...(await nodes(cli, context)),
+        ...queues.flatMap(queue),
+        ...(await outdated(cli, context.board)),
+      ];
     } finally {
       await context.board.close();
     }
@@ -143,6 +151,28 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     throw error;
   }
 }
+
+/** Said only when several machines share the board. */
+async function nodes(cli: Cli, context: Context): Promise<readonly HealthCheck[]> {
+  const { loadNodes } = await import('../../../machines/act/nodes.ts');
+  const known = await loadNodes(context);
+  if (known.length < 2) return [];
+  const here = nodeHere(requireRepository(cli));
+  const { silentMs: most } = context.policy.nodes;
+  const names = known.map(({ node, silentMs }) => {
+    const state = [
+      ...(node.id === here ? ['this machine'] : []),
+      ...(node.drain === null ? [] : ['drains']),
+      ...(isHeard(silentMs, most) ? [] : [silenceText(silentMs)]),
+      ...(Math.abs(node.clockOffsetMs ?? 0) < CLOCK_MS ? [] : [offsetText(node.clockOffsetMs ?? 0)]),
+    ];
+    return state.length === 0 ? node.name : `${node.name} (${state.join(', ')})`;
+  });
+  return [fine('nodes', names.join(', '))];
+}
+
+/** A clock that is further off makes times on the board hard to read. */
+const CLOCK_MS = 5_000;
 
 async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
   const { home } = requireRepository(cli);
