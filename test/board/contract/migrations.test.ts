@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../packages/copse/src/board/sql/engine.ts';
 import { migrate } from '../../../packages/copse/src/board/sql/migrate.ts';
 import { migrations } from '../../../packages/copse/src/board/migrations/index.ts';
-import { openEngine } from '../../../packages/copse/src/board/open.ts';
+import { openBoard, openEngine } from '../../../packages/copse/src/board/open.ts';
 import type { BoardTables } from '../../../packages/copse/src/board/sql/schema.ts';
 import { replay } from '../../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
@@ -76,6 +76,37 @@ describe.each(engines)('a board on %s', (engine) => {
     await withEngine(place, (other) => other.db.updateTable('leases').set({ expires_at: 0 }).execute());
     await place.open();
   });
+
+  // promise: newer-board-refused
+  it.runIf(engine === 'postgres')(
+    'is not migrated while nodes of an older Copse run, which are named, unless it is forced',
+    async () => {
+      await using place = await newPlace(engine);
+      await leaveBoardOf(migrations.length - 1, place);
+      const see = (seen_at: number) =>
+        withEngine(place, (other) => other.db.updateTable('nodes').set({ seen_at }).execute());
+      await see(Date.now());
+      await expect(place.open()).rejects.toMatchObject({
+        message: expect.stringContaining('Nodes of an older Copse use this board: laptop (Copse unknown).'),
+        remedy: expect.stringContaining('copse board migrate --force'),
+      });
+      const migrated: number[] = [];
+      const onMigrated = (from: number, to: number) => void migrated.push(from, to);
+      const forced = { isForced: true, onMigrated };
+      await (await openBoard(place.address, defaultPolicy, fresh, forced)).close();
+      expect(migrated).toEqual([migrations.length - 1, migrations.length]);
+
+      await using later = await newPlace(engine);
+      await leaveBoardOf(migrations.length - 1, later);
+      await withEngine(later, (other) =>
+        other.db
+          .updateTable('nodes')
+          .set({ seen_at: Date.now() - 2 * defaultPolicy.nodes.silentMs })
+          .execute(),
+      );
+      await later.open();
+    },
+  );
 
   it.each(Object.keys(samples).map(Number))(
     'of version %i is brought up to date with everything on it',
