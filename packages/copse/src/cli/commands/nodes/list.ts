@@ -18,7 +18,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const nodes = await loadNodes(context, { withLeft: options.all ?? false });
     if (options.json) return cli.output.json({ nodes: nodes.map(nodeView) });
     if (nodes.length === 0) {
-      cli.output.line('No node has joined this board.');
+      const hasLeft = !options.all && (await loadNodes(context, { withLeft: true })).length > 0;
+      cli.output.line(hasLeft ? 'All nodes left: copse node list --all' : 'No node has joined this board.');
       cli.output.line('  → copse up --node-name <name>');
       return;
     }
