@@ -40,8 +40,7 @@ function becomeSmall(): void {
   const { execArgv, execPath, env } = process;
   const flags = `${execArgv.join(' ')} ${env['NODE_OPTIONS'] ?? ''}`;
   const isSmall = flags.includes('semi-space-size');
-  if (!flags.includes('heap-growing'))
-    process.getBuiltinModule('node:v8').setFlagsFromString(COLLECT_EARLY);
+  if (!flags.includes('heap-growing')) process.getBuiltinModule('node:v8').setFlagsFromString(COLLECT_EARLY);
   if (isSmall)
     for (const [name, value] of Object.entries(MEMORY_SETTINGS)) if (env[name] === value) delete env[name];
   // Windows has no such call.

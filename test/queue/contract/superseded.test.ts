@@ -32,7 +32,8 @@ test('a candidate on an earlier tip of the target takes no memory, and is built 
   expect(memory.candidates.look(stack)).toBeUndefined();
   expect([memory.conflicts.size, memory.failures.size]).toEqual([0, 0]);
   // A dropped candidate cannot be brought.
-  const isThere = () => spawnSync('git', ['cat-file', '-e', alone!.commit], { cwd: scene.folder, env: plainEnv });
+  const isThere = () =>
+    spawnSync('git', ['cat-file', '-e', alone!.commit], { cwd: scene.folder, env: plainEnv });
   await context.merging.bring(alone!.commit);
   expect(isThere().status).not.toBe(0);
 

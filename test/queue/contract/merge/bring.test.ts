@@ -216,7 +216,10 @@ it('a dropped candidate takes no memory, unless another one was built on it', as
   expect([first, second, other].map((commit) => isThere(scene.top, commit))).toEqual([true, true, true]);
   expect(quarantine.heldBytes).toBe(0);
 
-  const [third, fourth] = [await adopted(quarantine, second, 'third'), await adopted(quarantine, second, 'x')];
+  const [third, fourth] = [
+    await adopted(quarantine, second, 'third'),
+    await adopted(quarantine, second, 'x'),
+  ];
   await quarantine.drop([third, fourth]);
   expect(quarantine.heldBytes).toBe(0);
   await quarantine.bring(third);
