@@ -13,7 +13,7 @@ const argv = process.argv.slice(2);
  * with trees that grow by a name at a time, freed memory stays in holes. Written so that a person's own values are told apart.
  */
 const MEMORY_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '16385', MALLOC_ARENA_MAX: '01' };
-/** V8 collects when half as much as lives has been added; by default, when a heap of this size is four times as large. */
+/** V8 collects when half as much as lives has been added; by default it lets a small heap grow further. */
 const COLLECT_EARLY = '--heap-growing-percent=50';
 
 if (!isSupported) {
