@@ -8,11 +8,16 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isSupported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26;
 const argv = process.argv.slice(2);
 
+/** The launcher builds then, and starts the command again. */
+const STALE = 75;
+
 const MMAP_THRESHOLD = 'MALLOC_MMAP_THRESHOLD_';
 /** Not a round number, so that a value of the person's own is told apart. */
 const OWN_BYTES = '65537';
 
-if (!isSupported) {
+if (isStale()) {
+  process.exitCode = STALE;
+} else if (!isSupported) {
   process.stderr.write(
     `copse needs Node ${packageJson.engines.node} and this is ${process.versions.node}: install a newer Node, or start it with ./copse from a clone, which brings its own.\n`,
   );
@@ -26,6 +31,14 @@ if (!isSupported) {
   if (argv[0] === 'watch') (await import('./cli/watch/guard.ts')).guardTerminal();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
+}
+
+/** The launcher of a clone says on standard input what changed since the build. */
+function isStale(): boolean {
+  const { env } = process;
+  if (env['COPSE_CHANGED'] !== 'stdin') return false;
+  delete env['COPSE_CHANGED'];
+  return process.getBuiltinModule('node:fs').readFileSync(0).length > 0;
 }
 
 /**
