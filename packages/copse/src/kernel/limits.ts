@@ -47,6 +47,9 @@ export const limits = {
     treeBytes: 8 * MEGABYTE,
     /** A larger loose object is read by git. */
     looseBytes: 8 * MEGABYTE,
+    /** Loose objects that were read lately are kept, if they are small. */
+    recentLoose: 64,
+    smallBytes: 4_096,
     readCommits: 2_000,
     walkedCommits: 20_000,
     skewedCommits: 1_000,
