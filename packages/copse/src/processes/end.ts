@@ -61,18 +61,26 @@ export async function markedProcesses(
   { records = [], group: own, leader, since = 0 }: Known = {},
 ): Promise<readonly ProcessIdentity[]> {
   const groups = [own, ...records.map(recordedGroup)].filter((one) => one !== undefined);
+  const recorded = records.flatMap(readRecord).filter(mayRun);
   const pids = new Set([
     ...(hasProc ? markedByProc(mark, since) : await markedByPs(mark)),
     ...groups.flatMap(groupMembers),
   ]);
+  // Usually all have ended; then there is no reason to look at every process of the machine again.
+  if (pids.size === 0 && recorded.length === 0 && leader === undefined) return [];
   const running = await listProcesses();
   const marked = running.filter(
     ({ pid, session, group }) =>
       pids.has(pid) || (leader !== undefined && (session === leader || group === leader)),
   );
-  return [...descent([...marked, ...records.flatMap(readRecord)], running).values()]
+  return [...descent([...marked, ...recorded], running).values()]
     .filter(({ pid }) => pid !== process.pid)
     .map(({ pid, startTime }) => ({ pid, startTime }));
+}
+
+/** True where only a new process could tell. */
+function mayRun({ pid, startTime }: ProcessIdentity): boolean {
+  return !hasProc || identifyNow(pid)?.startTime === startTime;
 }
 
 interface Ending extends Known {
@@ -97,7 +105,7 @@ export async function endMarked(
   let remaining: readonly NamedProcess[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const found = await markedProcesses(mark, known);
-    const list = round === 0 ? [...roots, ...found] : found;
+    const list = round === 0 ? [...roots.filter(mayRun), ...found] : found;
     if (list.length === 0) break;
     const result = await endProcesses(list, { graceMs: round === 0 ? graceMs : 0 });
     ended.push(...result.ended);
@@ -154,6 +162,7 @@ export async function endProcesses(
 ): Promise<Ended> {
   const first = await listProcesses();
   const meant = new Map<number, ProcessIdentity>(descent(list, first));
+  if (meant.size === 0) return { ended: [], remaining: [] };
   const spared = line(process.pid, first).filter((pid) => meant.has(pid));
   if (spared.length > 0) {
     // This process is one of them. Ending only a part would leave an attempt that neither runs nor is over.
