@@ -12,7 +12,8 @@ export default defineConfig({
     setupFiles: ['test/support/at-end.ts'],
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
-    maxWorkers: availableParallelism() + 2,
+    // Real programs wait for the model, for an answer and for their own end.
+    maxWorkers: availableParallelism() + 3,
     testTimeout: 240_000,
     hookTimeout: 60_000,
   },
