@@ -46,7 +46,11 @@ function headOf(dirs: GitDirs): string | undefined {
 /** Of a short name, git prefers what is not a branch. */
 function branchOf({ own, common }: GitDirs, name: string): string | undefined {
   const isWhole = name.startsWith('refs/heads/');
-  const others = [path.join(own, name), path.join(common, 'refs', name), path.join(common, 'refs/tags', name)];
+  const others = [
+    path.join(own, name),
+    path.join(common, 'refs', name),
+    path.join(common, 'refs/tags', name),
+  ];
   if (existsSync(path.join(common, 'packed-refs')) || (!isWhole && others.some((one) => existsSync(one))))
     return undefined;
   const text = plainText(path.join(common, isWhole ? name : `refs/heads/${name}`))?.trimEnd() ?? '';

@@ -35,13 +35,9 @@ import { readRecord, recordedGroup } from './start/recorder.ts';
 
 const ATTEMPT_VARIABLE = 'COPSE_ATTEMPT_ID';
 
-export function processesOfAttempt(
-  attempt: AttemptId,
-  record?: string,
-  since?: number,
-): Promise<readonly ProcessIdentity[]> {
+export function processesOfAttempt(attempt: AttemptId, record?: string): Promise<readonly ProcessIdentity[]> {
   const records = record === undefined ? [] : [record];
-  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, { records, since });
+  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, { records });
 }
 
 interface Known {
@@ -51,19 +47,17 @@ interface Known {
   readonly group?: string | undefined;
   /** The pid of the first process. It led a session and a group, in which others stay after it ended. */
   readonly leader?: number;
-  /** The start time of the process that started them: the environment of older processes is not read. */
-  readonly since?: number | undefined;
 }
 
 /** Running processes with the mark, in the record or the group, of the leader's session, and what descends from them. */
 export async function markedProcesses(
   mark: string,
-  { records = [], group: own, leader, since = 0 }: Known = {},
+  { records = [], group: own, leader }: Known = {},
 ): Promise<readonly ProcessIdentity[]> {
   const groups = [own, ...records.map(recordedGroup)].filter((one) => one !== undefined);
   const recorded = records.flatMap(readRecord).filter(mayRun);
   const pids = new Set([
-    ...(hasProc ? markedByProc(mark, since) : await markedByPs(mark)),
+    ...(hasProc ? markedByProc(mark) : await markedByPs(mark)),
     ...groups.flatMap(groupMembers),
   ]);
   // Usually all have ended; then there is no reason to look at every process of the machine again.
@@ -118,19 +112,16 @@ export async function endMarked(
 // A process that keeps forking loses about half of its children in each round.
 const ROUNDS = 20;
 
-function markedByProc(mark: string, since: number): readonly number[] {
-  const wanted = Buffer.from(`\0${mark}\0`);
-  const isYoung = (pid: number) => since === 0 || (identifyNow(pid)?.startTime ?? 0) >= since;
-  return listPids().filter((pid) => isYoung(pid) && isMarked(pid, wanted));
+function markedByProc(mark: string): readonly number[] {
+  const wanted = `\0${mark}\0`;
+  return listPids().filter((pid) => isMarked(pid, wanted));
 }
 
-const NUL = Buffer.from('\0');
-
 /** False for processes that have ended and for those of other users, which cannot be read. */
-function isMarked(pid: number, wanted: Buffer): boolean {
+function isMarked(pid: number, wanted: string): boolean {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    return Buffer.concat([NUL, environment, NUL]).includes(wanted);
+    // Node reads a file as UTF-8 in half the time of any other way; a mark is ASCII.
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}\0`.includes(wanted);
   } catch {
     return false;
   }

@@ -59,7 +59,9 @@ export async function processesInside(
     if (candidates?.size === 0) return { kind: 'known', processes: [], unreadable: [] };
     // Only the roots of owners make it necessary to know the others, between a root and what descends from it.
     const isAlone = candidates !== undefined && owners.roots.length === 0;
-    const running = isAlone ? [...candidates].flatMap((pid) => identifyNow(pid) ?? []) : await listProcesses();
+    const running = isAlone
+      ? [...candidates].flatMap((pid) => identifyNow(pid) ?? [])
+      : await listProcesses();
     const places = hasProc ? undefined : await askLsof();
     const ours = descent(owners.roots, running);
     const processes: InsideProcess[] = [];

@@ -133,7 +133,7 @@ async function endOf(
   { id, group }: { readonly id: string; readonly group: string | undefined },
 ): Promise<string | null> {
   if (pid === undefined) return null;
-  const known = { graceMs: GRACE_MS, leader: pid, group, since: first?.startTime };
+  const known = { graceMs: GRACE_MS, leader: pid, group };
   const { remaining } = await endMarked(`${MARK}=${id}`, first === null ? [] : [first], known);
   return remaining.length === 0 ? null : `copse: Still running, cannot be ended: ${processList(remaining)}.`;
 }
