@@ -25,8 +25,8 @@ export const limits = {
     trees: 20_000,
     /** Git searches packs one after another. */
     packs: 128,
-    /** For candidates that are not in the repository yet. */
-    heldBytes: 64 * MEGABYTE,
+    /** For candidates that are not in the repository yet. Beyond it, all of them are written there. */
+    heldBytes: 16 * MEGABYTE,
     /** The cache is emptied beyond this size. */
     candidates: 20_000,
     entries: 50_000,
