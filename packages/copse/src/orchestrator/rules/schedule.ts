@@ -146,9 +146,13 @@ export class Scheduler {
   }
 }
 
-function whyNone(
-  task: PlaceableTask,
-  { agents, unusable, here }: Pick<ScheduleFacts, 'agents' | 'unusable' | 'here'>,
+interface FactsOfAgents extends Pick<ScheduleFacts, 'unusable' | 'here'> {
+  readonly agents: readonly Pick<AvailableAgent, 'name' | 'capabilities'>[];
+}
+
+export function whyNone(
+  task: Pick<PlaceableTask, 'requires' | 'agent'>,
+  { agents, unusable, here }: FactsOfAgents,
 ): readonly string[] {
   if (agents.length + unusable.length === 0)
     return ['no agent is installed or configured (copse agents detect)'];
