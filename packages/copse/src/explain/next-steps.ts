@@ -15,12 +15,12 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   const cancel = `copse cancel ${id}`;
   const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
   const byAgent = async () =>
-    hasAgent(context, task) ? `copse resume ${id}${sameCommand(context)}` : byHand();
+    (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
     case 'ready':
-      return [await byHand(), ...(hasAgent(context, task) ? [] : otherAgents(context, task)), cancel];
+      return [await byHand(), ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)), cancel];
     case 'in_progress':
       return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
     case 'paused':
@@ -40,7 +40,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'landing':
       return [cancel];
     case 'done': {
-      const again = hasAgent(context, task) ? [`copse resume ${id}${sameCommand(context)}`] : [];
+      const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
       const onBranch = state.how === 'as_it_is' ? await branchSteps(context, task) : [];
       return [...onBranch, ...again, ...undo, `copse delete ${id}`];
