@@ -44,6 +44,7 @@ export interface Resource {
   /** Grows every time it is taken, like a task's token. */
   readonly token: FencingToken;
   readonly since: Timestamp;
+  /** By the clock of the holder's machine, so it is only shown; null when it is held until it is released. */
   readonly heldUntil: Timestamp | null;
 }
 
@@ -61,16 +62,19 @@ export type ResourceEvent =
     })
   | (OfResource<'resource.released'> & { readonly token: FencingToken });
 
-/** The holder may take it again, with a new token and more time; the old token is fenced off. */
+/**
+ * The holder may take it again, with a new token and more time; the old token is fenced off. Another may take it when the
+ * holder was silent: `silent` is the token that the taker saw unchanged for a whole lease, on its own monotonic clock.
+ */
 export function decideTake(
   id: ResourceName,
   resource: Resource | undefined,
   holder: string,
-  until: Timestamp | null,
+  { until, silent = null }: { readonly until: Timestamp | null; readonly silent?: FencingToken | null },
   at: Timestamp,
 ): Decision<ResourceEvent> {
   const isHeldByOther = resource !== undefined && resource.holder !== null && resource.holder !== holder;
-  if (isHeldByOther && !isExpired(resource, at)) {
+  if (isHeldByOther && !isLost(resource, silent)) {
     return refused(
       'wrong_status',
       `Cannot take ${id}: ${resource.holder} holds it.`,
@@ -104,8 +108,8 @@ export function evolveResource(resource: Resource | undefined, event: ResourceEv
   return { ...existing(resource, event), holder: null, since: event.at, heldUntil: null };
 }
 
-function isExpired(resource: Resource, at: Timestamp): boolean {
-  return resource.heldUntil !== null && resource.heldUntil <= at;
+function isLost({ heldUntil, token }: Resource, silent: FencingToken | null): boolean {
+  return heldUntil !== null && token === silent;
 }
 
 export interface Schedule {

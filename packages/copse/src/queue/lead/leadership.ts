@@ -1,10 +1,10 @@
 /**
  * One process at a time moves a target: within a node it holds a lock file, among nodes it holds the queue's resource on
  * the board. The resource's token is checked in the transaction that journals an intent, so a process that lost the lead
- * moves nothing.
+ * moves nothing. A machine that does not renew for a whole lead loses it: see silence.ts.
  */
 
-import { decideTake } from '../../machines/rules/fleet.ts';
+import { decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
 import {
   type BranchName,
   type FencingToken,
@@ -15,6 +15,7 @@ import {
 import { refused } from '../../kernel/decision.ts';
 import { type Change, change } from '../../board/context.ts';
 import type { RunContext } from '../context.ts';
+import { LeadSilence } from './silence.ts';
 
 /** Only `lead` makes one. */
 export interface Lead {
@@ -25,15 +26,23 @@ export interface Lead {
   renew(): Promise<boolean>;
 }
 
+export interface LeadOptions {
+  /** What this process saw of leads so far; without it, a lead of another machine is never taken over. */
+  readonly silence?: LeadSilence;
+  /** An orchestrator leads again soon, and gives its leads back when it stops (`giveBackLeads`). */
+  readonly isKept?: boolean;
+}
+
 /** Undefined when another process leads. */
 export async function lead<T>(
   context: RunContext,
   target: BranchName,
   work: (lead: Lead) => Promise<T>,
+  { silence = new LeadSilence(), isKept = false }: LeadOptions = {},
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, policy } = context;
   const done = await context.git.tryLock(`queue-${encodeURIComponent(target)}`, async () => {
-    const token = await takeLead(context, target);
+    const token = await takeLead(context, target, silence);
     if (token === undefined) return undefined;
     let renewedMs = clock.elapsedMs();
     const own = {
@@ -42,15 +51,35 @@ export async function lead<T>(
       token,
       async renew() {
         if (clock.elapsedMs() - renewedMs < policy.landing.leadMs / policy.landing.leadRenewals) return true;
-        const renewed = await takeLead(context, target);
+        const renewed = await takeLead(context, target, silence);
         own.token = renewed ?? own.token;
         renewedMs = clock.elapsedMs();
         return renewed !== undefined;
       },
     };
-    return { value: await work(own) };
+    try {
+      return { value: await work(own) };
+    } finally {
+      // Not given back, it is free after a lead of silence; the work's own error counts.
+      if (!isKept) await giveBackLeads(context, silence).catch(() => {});
+    }
   });
   return done?.value;
+}
+
+/**
+ * Another machine takes a lead that was given back at once, and one that was not only after a whole lead of silence. A board in
+ * a file has one machine, whose lock says who leads.
+ */
+export async function giveBackLeads(context: RunContext, silence: LeadSilence): Promise<void> {
+  for (const { id, token } of silence.own) {
+    silence.forget(id);
+    if (context.board.engine === 'sqlite') continue;
+    await change(context, async (change) => {
+      const resource = await change.require('resource', id);
+      await change.apply(decideGiveBack(resource, token, change.at));
+    });
+  }
 }
 
 /** Refuses in this transaction unless the lead is still ours. */
@@ -62,19 +91,30 @@ export async function requireLead(change: Change, { resource, token, target }: L
   );
 }
 
-async function takeLead(context: RunContext, target: BranchName): Promise<FencingToken | undefined> {
+async function takeLead(
+  context: RunContext,
+  target: BranchName,
+  silence: LeadSilence,
+): Promise<FencingToken | undefined> {
+  const { board, clock, node, policy } = context;
+  const { leadMs } = policy.landing;
   const id = queueResource(target);
+  const found = await board.get('resource', id);
+  const nowMs = clock.elapsedMs();
+  // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
+  if (found?.holder === node && silence.sinceTaken(id, found.token, nowMs) < leadMs / 2) return found.token;
+  const isSilent = found !== undefined && silence.see(id, found.token, nowMs) >= leadMs;
+  const silent = isSilent ? found.token : null;
   const taken = await change(context, async (change) => {
     const resource = await change.board.get('resource', id);
-    const { leadMs } = context.policy.landing;
-    // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
-    const isOurs = resource?.holder === context.node && (resource.heldUntil ?? 0) - change.at > leadMs / 2;
-    if (isOurs) return resource.token;
     const until = (change.at + leadMs) as Timestamp;
-    await change.apply(decideTake(id, resource, context.node, until, change.at));
+    await change.apply(decideTake(id, resource, node, { until, silent }, change.at));
     return (await change.require('resource', id)).token;
   });
-  return taken.kind === 'done' ? taken.value : undefined;
+  if (taken.kind === 'refused') return undefined;
+  // The time from before the transaction: renewed rather too early than too late.
+  silence.take(id, taken.value, nowMs);
+  return taken.value;
 }
 
 /** The resource that its leader holds. */
