@@ -184,7 +184,7 @@ export class Objects {
 
 const NOTHING = Buffer.alloc(0);
 
-class ObjectMissing extends RepositoryUnavailable {
+export class ObjectMissing extends RepositoryUnavailable {
   override readonly mayPass = true;
 }
 

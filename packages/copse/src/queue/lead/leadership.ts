@@ -82,6 +82,35 @@ export async function giveBackLeads(context: RunContext, silence: LeadSilence): 
   }
 }
 
+/** The lead is still ours, as of now. Only `requireLead` makes sure for the time of a transaction. */
+export async function hasLead({ board }: RunContext, { resource, token }: Lead): Promise<boolean> {
+  const current = await board.get('resource', resource);
+  return current?.token === token && current.holder !== null;
+}
+
+/** For work that may take as long as a lead, such as a push over a slow line. */
+export async function whileRenewing<T>(
+  { clock, policy }: RunContext,
+  lead: Lead,
+  work: () => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const renewing = (async () => {
+    for (;;) {
+      await clock.sleep(policy.landing.leadMs / policy.landing.leadRenewals, done.signal);
+      if (done.signal.aborted) return;
+      await lead.renew();
+    }
+    // A board that is away shows at the next transaction.
+  })().catch(() => {});
+  try {
+    return await work();
+  } finally {
+    done.abort();
+    await renewing;
+  }
+}
+
 /** Refuses in this transaction unless the lead is still ours. */
 export async function requireLead(change: Change, { resource, token, target }: Lead): Promise<void> {
   const current = await change.board.get('resource', resource);
