@@ -2,6 +2,7 @@
 
 import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
+import { onlyTerm } from '../../packages/copse/src/board/rules/term.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
 import type { MemoryStore } from './memory-store.ts';
 
@@ -66,6 +67,8 @@ export function boardOn(
     importFrom: notHere,
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
+    terms: () => Promise.resolve([onlyTerm]),
+    server: () => Promise.resolve(null),
     requireCurrent: () => Promise.resolve(),
     close: async () => {},
   };

@@ -6,6 +6,7 @@
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing } from '../../kernel/evolution.ts';
+import { raised } from '../../board/rules/term.ts';
 import type {
   AgentName,
   FencingToken,
@@ -60,7 +61,9 @@ export type ResourceEvent =
       readonly token: FencingToken;
       readonly until: Timestamp | null;
     })
-  | (OfResource<'resource.released'> & { readonly token: FencingToken });
+  | (OfResource<'resource.released'> & { readonly token: FencingToken })
+  /** The board's server was replaced: see board/rules/term.ts. */
+  | (OfResource<'resource.token_raised'> & { readonly token: FencingToken });
 
 /**
  * The holder may take it again, with a new token and more time; the old token is fenced off. Another may take it when the
@@ -105,7 +108,14 @@ export function evolveResource(resource: Resource | undefined, event: ResourceEv
     const { id, holder, token, until, at } = event;
     return { id, holder, token, since: at, heldUntil: until };
   }
-  return { ...existing(resource, event), holder: null, since: event.at, heldUntil: null };
+  const before = existing(resource, event);
+  if (event.type === 'resource.token_raised') return { ...before, token: event.token };
+  return { ...before, holder: null, since: event.at, heldUntil: null };
+}
+
+/** A holder keeps it, and takes it again before it goes on. */
+export function raisedResource({ id, token }: Resource, at: Timestamp): ResourceEvent {
+  return { type: 'resource.token_raised', id, at, token: raised(token) };
 }
 
 function isLost({ heldUntil, token }: Resource, silent: FencingToken | null): boolean {

@@ -8,6 +8,7 @@ import { decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
 import {
   type BranchName,
   type FencingToken,
+  type NodeId,
   type ResourceName,
   type Timestamp,
   brand,
@@ -22,6 +23,8 @@ export interface Lead {
   readonly target: BranchName;
   readonly resource: ResourceName;
   readonly token: FencingToken;
+  /** This node. A token alone would not do if the first lead ever was lost with its server. */
+  readonly holder: NodeId;
   /** Called regularly by a long-running leader. False when another node leads now. */
   renew(): Promise<boolean>;
 }
@@ -48,6 +51,7 @@ export async function lead<T>(
     const own = {
       target,
       resource: queueResource(target),
+      holder: context.node,
       token,
       async renew() {
         if (clock.elapsedMs() - renewedMs < policy.landing.leadMs / policy.landing.leadRenewals) return true;
@@ -83,9 +87,9 @@ export async function giveBackLeads(context: RunContext, silence: LeadSilence): 
 }
 
 /** The lead is still ours, as of now. Only `requireLead` makes sure for the time of a transaction. */
-export async function hasLead({ board }: RunContext, { resource, token }: Lead): Promise<boolean> {
+export async function hasLead({ board }: RunContext, { resource, token, holder }: Lead): Promise<boolean> {
   const current = await board.get('resource', resource);
-  return current?.token === token && current.holder !== null;
+  return current?.token === token && current.holder === holder;
 }
 
 /** For work that may take as long as a lead, such as a push over a slow line. */
@@ -112,9 +116,9 @@ export async function whileRenewing<T>(
 }
 
 /** Refuses in this transaction unless the lead is still ours. */
-export async function requireLead(change: Change, { resource, token, target }: Lead): Promise<void> {
+export async function requireLead(change: Change, { resource, token, holder, target }: Lead): Promise<void> {
   const current = await change.board.get('resource', resource);
-  if (current?.token === token && current.holder !== null) return;
+  if (current?.token === token && current.holder === holder) return;
   change.refuse(
     refused('fenced', `Another node leads the queue of ${target} now.`, 'do nothing: it goes on there'),
   );

@@ -15,7 +15,7 @@ function addEvents(program: CopseCommand, on: On): void {
     .command('events')
     .description('Show the events of the board, oldest first.')
     .option('--task <id>', 'only events of this task')
-    .option('--after <number>', 'only events with a higher number')
+    .option('--after <cursor>', 'only later events: a number, or term:number as "cursor" in --json')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--raw', 'print the types of the events instead of sentences')
