@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type BoardAddress, openBoard } from '../../../packages/copse/src/board/open.ts';
@@ -13,17 +14,21 @@ import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { replay } from '../../../packages/copse/src/board/rules/event.ts';
 import { type Cursor, type LostEvents, moveOn } from '../../../packages/copse/src/board/rules/term.ts';
 import {
+  type AgentName,
+  type AttemptId,
   type EventNumber,
+  type NodeId,
   type SessionId,
   type TaskId,
   brand,
   timestamp,
 } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import type { Claimant } from '../../../packages/copse/src/tasks/rules/claim.ts';
 import { claimTask } from '../../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { decidePause, decideResume } from '../../../packages/copse/src/tasks/rules/decisions.ts';
-import { contextOf } from '../../support/board/boards.ts';
+import { contextOf, newPlace } from '../../support/board/boards.ts';
 import { type PostgresServer, startPostgres } from '../../support/board/postgres.ts';
 import { must, newTask } from '../../support/records/tasks.ts';
 
@@ -45,6 +50,25 @@ describe('a cursor of (term, number)', () => {
   ] satisfies [Cursor, Cursor, LostEvents | null][])('%o goes on at %o and lost %o', (cursor, next, lost) => {
     expect(moveOn(cursor, terms)).toEqual({ cursor: next, lost });
   });
+});
+
+it('a dump that was restored on the same server begins a term too', async () => {
+  await using place = await newPlace('postgres');
+  const board = await place.open();
+  await newTask(board, { title: 'Before' });
+  if (place.address.engine !== 'postgres') throw new Error('not on PostgreSQL');
+  const url = new URL(place.address.url);
+  const terms = `${url.searchParams.get('schema')}.terms`;
+  url.searchParams.delete('schema');
+  const client = new pg.Client(url.href);
+  await client.connect();
+  // As pg_restore makes it: the same rows in a new table.
+  await client.query(`create table ${terms}_restored as table ${terms}`);
+  await client.query(`drop table ${terms}`);
+  await client.query(`alter table ${terms}_restored rename to terms`);
+  await client.end();
+  await newTask(board, { title: 'After' });
+  expect(await board.terms()).toMatchObject([{ term: 1 }, { term: 2, after: 1 }]);
 });
 
 describe('a board whose lagging standby was promoted', () => {
@@ -155,11 +179,11 @@ async function pauseAndResume(board: Board, id: TaskId) {
   });
 }
 
-function claimant(session: string) {
+function claimant(session: string): Claimant {
   return {
     session: brand<SessionId>(session),
-    attempt: brand('at-1'),
-    node: brand('no-1'),
-    agent: brand('coder'),
-  } as never;
+    attempt: brand<AttemptId>('at-1'),
+    node: brand<NodeId>('no-1'),
+    agent: brand<AgentName>('coder'),
+  };
 }

@@ -101,7 +101,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
     terms,
-    server: () => serverFacts(db, terms),
+    server: () => serverFacts(db, schema, terms),
     close: () => db.destroy(),
   };
 }

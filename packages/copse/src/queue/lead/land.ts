@@ -213,7 +213,8 @@ async function pushFirst(
 ): Promise<
   | { readonly kind: 'pushed'; readonly notes: readonly string[] }
   | { readonly kind: 'refused'; readonly reason: WaitReason }
-  | { readonly kind: 'lead_lost' | 'outrun' }
+  | { readonly kind: 'lead_lost' }
+  | { readonly kind: 'outrun' }
 > {
   const { push, on_push_failure: onFailure } = context.landing;
   const { target } = lead;
