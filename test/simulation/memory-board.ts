@@ -41,7 +41,6 @@ export function boardOn(
     held: () => ask('held', () => store.held()),
     openLandings: () => ask('open landings', () => store.openLandings()),
     checksOf: (tree) => ask('checks', () => store.checksOf(tree)),
-    expiredLeases: (at) => ask('expired', () => store.expiredLeases(at)),
     events: (query) => ask('events', () => store.events(query)),
     lastEvent: () => ask('last event', () => store.lastEvent()),
     transact: (work) =>

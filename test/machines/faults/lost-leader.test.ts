@@ -55,7 +55,8 @@ async function dieAt(machine: Clone, step: LandingStep): Promise<void> {
         if (typeof value !== 'function') return value;
         return (...given: unknown[]) => {
           if (isDead && key !== 'onChange') throw new Error('dead');
-          return Reflect.apply(value, board, given);
+          const result: unknown = Reflect.apply(value, board, given);
+          return result;
         };
       },
     }),

@@ -31,7 +31,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-export interface StandbyServer {
+interface StandbyServer {
   /** It gets nothing more: what the primary confirms from here on, it lacks. */
   cutOff(): Promise<void>;
   /** The primary is gone, and this one takes over its address. */

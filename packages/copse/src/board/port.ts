@@ -94,7 +94,6 @@ export interface BoardReader {
   openLandings(): Promise<readonly Landing[]>;
   /** All checks of exactly this tree, the oldest first. */
   checksOf(tree: string): Promise<readonly Check[]>;
-  expiredLeases(at: Timestamp): Promise<readonly Lease[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
   lastEvent(): Promise<EventNumber>;
 }

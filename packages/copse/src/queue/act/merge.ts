@@ -11,8 +11,7 @@ import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspac
 import { type Outcome, change } from '../../board/context.ts';
 import { handBack } from '../lead/hand-back.ts';
 import type { LandedTask } from '../lead/record-landed.ts';
-import { type Lead, lead } from '../lead/leadership.ts';
-import type { LeadSilence } from '../lead/silence.ts';
+import { type Lead, type LeadSilence, lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';

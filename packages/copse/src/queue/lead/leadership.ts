@@ -1,7 +1,7 @@
 /**
  * One process at a time moves a target: within a node it holds a lock file, among nodes it holds the queue's resource on
  * the board. The resource's token is checked in the transaction that journals an intent, so a process that lost the lead
- * moves nothing. A machine that does not renew for a whole lead loses it: see silence.ts.
+ * moves nothing. A machine that does not renew for a whole lead loses it (`LeadSilence`).
  */
 
 import { decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
@@ -16,7 +16,6 @@ import {
 import { refused } from '../../kernel/decision.ts';
 import { type Change, change } from '../../board/context.ts';
 import type { RunContext } from '../context.ts';
-import { LeadSilence } from './silence.ts';
 
 /** Only `lead` makes one. */
 export interface Lead {
@@ -153,4 +152,46 @@ async function takeLead(
 /** The resource that its leader holds. */
 export function queueResource(target: BranchName): ResourceName {
   return brand(`queue:${target}`);
+}
+
+interface SeenLead {
+  readonly token: FencingToken;
+  readonly sinceMs: number;
+  /** This process took it. */
+  readonly isOwn: boolean;
+}
+
+/**
+ * Since when each lead is unchanged, as this process saw it on its monotonic clock. Clocks of machines differ and jump, so
+ * no time that another machine wrote says whether it lives. A new process knows nothing and waits for a whole lead.
+ */
+export class LeadSilence {
+  readonly #seen = new Map<ResourceName, SeenLead>();
+
+  /** Milliseconds since this process first saw the lead with this token. */
+  see(id: ResourceName, token: FencingToken, nowMs: number): number {
+    const before = this.#seen.get(id);
+    if (before?.token === token) return nowMs - before.sinceMs;
+    this.#seen.set(id, { token, sinceMs: nowMs, isOwn: false });
+    return 0;
+  }
+
+  take(id: ResourceName, token: FencingToken, nowMs: number): void {
+    this.#seen.set(id, { token, sinceMs: nowMs, isOwn: true });
+  }
+
+  /** Milliseconds since this process took the lead with this token; infinite if another process did. */
+  sinceTaken(id: ResourceName, token: FencingToken, nowMs: number): number {
+    const seen = this.#seen.get(id);
+    return seen?.isOwn && seen.token === token ? nowMs - seen.sinceMs : Infinity;
+  }
+
+  /** What this process took and did not give back. */
+  get own(): readonly { readonly id: ResourceName; readonly token: FencingToken }[] {
+    return [...this.#seen].flatMap(([id, { token, isOwn }]) => (isOwn ? [{ id, token }] : []));
+  }
+
+  forget(id: ResourceName): void {
+    this.#seen.delete(id);
+  }
 }
