@@ -2,7 +2,8 @@
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { newArea } from '../../support/cli.ts';
+import { newArea, startCopse } from '../../support/cli.ts';
+import { until } from '../../support/queue/queue-scene.ts';
 import { type Clone, Clones, MAIN } from '../support/clones.ts';
 import { queueResource } from '../../../packages/copse/src/queue/lead/leadership.ts';
 
@@ -57,4 +58,21 @@ it('a lead that was given back is taken at once', async () => {
   expect(await board.get('resource', queueResource(MAIN))).toMatchObject({ holder: null });
   const second = await clones.queue('second');
   expect(await other.lead()).toMatchObject({ landed: [second] });
+});
+
+it('a merge while another machine leads says which one, and ends when that one has landed it', async () => {
+  const [clones, leader, other] = await pair('merge elsewhere');
+  await using _ = clones;
+  const first = await clones.queue('first');
+  expect(await leader.lead()).toMatchObject({ landed: [first] });
+  const second = await clones.queue('second');
+  const merge = startCopse(['merge', second], { cwd: other.folder, env: { COPSE_BOARD: clones.board } });
+  let said = '';
+  merge.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const ended = new Promise((resolve) => merge.once('exit', resolve));
+  await until('it says who leads', () => /^Machine .* leads the queue of main; waiting for it\./m.test(said));
+  expect(said).toContain('If it is silent for 60 s, this command takes the lead.');
+  expect(await leader.lead()).toMatchObject({ landed: [second] });
+  expect(await ended).toBe(0);
+  expect(said).toContain(`Landed ${second}`);
 });
