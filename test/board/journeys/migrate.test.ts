@@ -43,7 +43,10 @@ describe('copse board migrate', () => {
     const before = await exported(cwd);
     const open = await openBoard({ engine: 'sqlite', file }, defaultPolicy, { id: 'bo-x', at: 0 });
     const url = newDatabase();
-    expect(await answer(['board', 'migrate', '--to', url], { cwd })).toMatchObject({ events: 2, aside: null });
+    expect(await answer(['board', 'migrate', '--to', url], { cwd })).toMatchObject({
+      events: 2,
+      aside: null,
+    });
     expect(await exported(cwd, url)).toEqual(before);
 
     // Neither a process that has it open nor a new one.
@@ -62,7 +65,9 @@ describe('copse board migrate', () => {
     });
     expect(back.aside).toContain('aside-');
     expect(await exported(cwd)).toEqual(later);
-    expect((await copse(['list'], { cwd, env: { COPSE_BOARD: url } })).stderr).toContain('The board moved from');
+    expect((await copse(['list'], { cwd, env: { COPSE_BOARD: url } })).stderr).toContain(
+      'The board moved from',
+    );
   });
 
   it('goes on after a kill, and moves nothing onto a board that is not empty', async () => {

@@ -106,7 +106,10 @@ it.runIf(isLong)('six tasks land while another process pushes one and a half tim
       sleep 0.67
     done`;
   const pusher = spawn('sh', ['-c', script], { cwd: foreign.folder, env: plainEnv, stdio: 'ignore' });
-  const foreignPushes = () => git(clones.bare, 'log', '--format=%s', 'main').split('\n').filter((one) => one === 'foreign').length;
+  const foreignPushes = () =>
+    git(clones.bare, 'log', '--format=%s', 'main')
+      .split('\n')
+      .filter((one) => one === 'foreign').length;
   try {
     await until('the pusher pushes', () => foreignPushes() >= 2);
     const landed: string[] = [];

@@ -22,7 +22,7 @@ describe.each([
   ['ahead', HOUR_MS],
   ['behind', -HOUR_MS],
 ])('a machine whose clock is an hour %s', (name, aheadMs) => {
-  // promise: lead-fenced
+  // promise: lead-by-silence
   it('keeps the lead while it renews, and loses it after a lead of silence', async () => {
     const [clones, wrong, right] = await pair(`clock ${name}`);
     await using _ = clones;

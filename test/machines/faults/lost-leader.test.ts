@@ -77,7 +77,7 @@ async function takeOver(machine: Clone): ReturnType<Clone['lead']> {
 }
 
 describe('a leader that is lost with its clone', () => {
-  // promise: lands-once
+  // promise: lands-once, lost-leader-finished
   it.each(landingSteps)('after “%s” leaves a queue that the next leader finishes', async (step) => {
     const [clones, lost, next] = two(`lost ${step}`);
     await using _ = clones;
@@ -93,6 +93,7 @@ describe('a leader that is lost with its clone', () => {
     expect(events).toHaveLength(1);
   });
 
+  // promise: lost-leader-finished
   it('between journal and push leaves nothing that only it could finish: the task can be cancelled', async () => {
     const [clones, lost, next] = two('cancelled');
     await using _ = clones;
@@ -109,6 +110,7 @@ describe('a leader that is lost with its clone', () => {
     expect(clones.landed).toEqual([]);
   });
 
+  // promise: lost-leader-finished
   it('stays journalled while the remote cannot be asked whether it was pushed', async () => {
     const [clones, lost, next] = two('remote away');
     await using _ = clones;
@@ -128,7 +130,7 @@ describe('a leader that is lost with its clone', () => {
 });
 
 describe('a leader that was stopped for longer than its lead', () => {
-  // promise: lead-fenced
+  // promise: lead-fenced, compare-and-swap
   it.each(['after its journal', 'right before its push'] as const)('%s, pushes nothing', async (when) => {
     const [clones, stopped, next] = two(`stopped ${when}`);
     await using _ = clones;

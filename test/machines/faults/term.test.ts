@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
 import { type BoardAddress, openBoard } from '../../../packages/copse/src/board/open.ts';
 import { followEvents } from '../../../packages/copse/src/board/follow.ts';
@@ -44,14 +44,39 @@ describe('a cursor of (term, number)', () => {
   it.each([
     [{ term: 3, number: 99 }, { term: 3, number: 99 }, null],
     [{ term: 2, number: 95 }, { term: 3, number: 95 }, null],
-    [{ term: 2, number: 99 }, { term: 3, number: 95 }, { term: 3, from: 96, to: 99 }],
+    [
+      { term: 2, number: 99 },
+      { term: 3, number: 95 },
+      { term: 3, from: 96, to: 99 },
+    ],
     [{ term: 1, number: 90 }, { term: 3, number: 90 }, null],
-    [{ term: 1, number: 99 }, { term: 3, number: 90 }, { term: 3, from: 91, to: 99 }],
+    [
+      { term: 1, number: 99 },
+      { term: 3, number: 90 },
+      { term: 3, from: 91, to: 99 },
+    ],
   ] satisfies [Cursor, Cursor, LostEvents | null][])('%o goes on at %o and lost %o', (cursor, next, lost) => {
     expect(moveOn(cursor, terms)).toEqual({ cursor: next, lost });
   });
 });
 
+it('a user without special rights can tell which server it is', async () => {
+  const name = `plain_${randomUUID().slice(0, 8)}`;
+  const admin = new pg.Client(inject('postgresUrl'));
+  await admin.connect();
+  await admin.query(`create role ${name} login`);
+  await admin.query(`create schema ${name} authorization ${name}`);
+  await admin.end();
+  const url = `${inject('postgresUrl').replace('copse@', `${name}@`)}?schema=${name}`;
+  const board = await openBoard({ engine: 'postgres', url }, defaultPolicy, { id: randomUUID(), at: 0 });
+  await newTask(board, { title: 'By a plain user' });
+  const server = await board.server();
+  expect(server).toMatchObject({ isSynchronous: false, standbys: 0, term: { term: 1 } });
+  expect(server?.identity).toMatch(/^\d+\/\d{8}\/\d+$/);
+  await board.close();
+});
+
+// promise: new-server-new-term
 it('a dump that was restored on the same server begins a term too', async () => {
   await using place = await newPlace('postgres');
   const board = await place.open();
@@ -78,7 +103,7 @@ describe('a board whose lagging standby was promoted', () => {
   });
   afterAll(() => server.stop());
 
-  // promise: tokens-grow
+  // promise: tokens-grow, new-server-new-term
   it('begins a term: tokens skip, followers say what is lost, and claims that are known go on', async () => {
     const address: BoardAddress = { engine: 'postgres', url: server.url };
     const open = () => openBoard(address, defaultPolicy, { id: randomUUID(), at: Date.now() });
@@ -100,7 +125,10 @@ describe('a board whose lagging standby was promoted', () => {
     const lost: LostEvents[] = [];
     const following = (async () => {
       const options = { after: brand<EventNumber>(0), signal: stop.signal, policy: defaultPolicy.board };
-      for await (const { number, event } of followEvents(board, { ...options, onLost: (one) => void lost.push(one) }))
+      for await (const { number, event } of followEvents(board, {
+        ...options,
+        onLost: (one) => void lost.push(one),
+      }))
         seen.push([number, event.type]);
     })().catch((error: unknown) => error);
     await vi.waitFor(() => expect(seen).toHaveLength(last));
@@ -118,8 +146,12 @@ describe('a board whose lagging standby was promoted', () => {
     ]);
 
     // A session whose claim the new server has goes on with its token; the lost one is refused.
-    expect(await other.renewLease(known.id, mine.token, timestamp(Date.now()))).toMatchObject({ kind: 'renewed' });
-    expect(await other.renewLease(taken.id, lostClaim.token, timestamp(Date.now()))).toEqual({ kind: 'fenced' });
+    expect(await other.renewLease(known.id, mine.token, timestamp(Date.now()))).toMatchObject({
+      kind: 'renewed',
+    });
+    expect(await other.renewLease(taken.id, lostClaim.token, timestamp(Date.now()))).toEqual({
+      kind: 'fenced',
+    });
     const paused = must(await pauseAndResume(other, known.id));
     expect(paused.token).toBeGreaterThan(mine.token + 1_000);
 
@@ -151,7 +183,12 @@ async function checkFollower(other: Board, followed: Followed): Promise<void> {
   const lost: LostEvents[] = [];
   const numbers: number[] = [];
   const end = await other.lastEvent();
-  const options = { after: brand<EventNumber>(last), term: 1, signal: stop.signal, policy: defaultPolicy.board };
+  const options = {
+    after: brand<EventNumber>(last),
+    term: 1,
+    signal: stop.signal,
+    policy: defaultPolicy.board,
+  };
   for await (const { number } of followEvents(other, { ...options, onLost: (one) => void lost.push(one) })) {
     numbers.push(number);
     if (number === end) stop.abort();

@@ -7,7 +7,18 @@
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { appendFile, chown, cp, mkdir, mkdtemp, readFile, rm, symlink, chmod, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  symlink,
+  chmod,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -77,7 +88,8 @@ export async function startPostgres({ durable }: { readonly durable: boolean }):
       const copy = path.join(folder, 'standby');
       await copyRunning(url, data, copy, { isRoot });
       const own = await freePort();
-      const flagsAt = (at: number) => flags.map((flag) => (flag === data ? copy : flag === String(port) ? String(at) : flag));
+      const flagsAt = (at: number) =>
+        flags.map((flag) => (flag === data ? copy : flag === String(port) ? String(at) : flag));
       let other = await start(flagsAt(own));
       const ask = (text: string) => askServer(`postgres://copse@127.0.0.1:${own}/postgres`, text);
       return {
@@ -104,7 +116,11 @@ export async function startPostgres({ durable }: { readonly durable: boolean }):
   };
 }
 
-async function startServer(native: string, flags: readonly string[], identity: object): Promise<ChildProcess> {
+async function startServer(
+  native: string,
+  flags: readonly string[],
+  identity: object,
+): Promise<ChildProcess> {
   const started = spawn(path.join(native, 'bin', 'postgres'), [...flags], {
     ...identity,
     env: { ...process.env, LC_ALL: 'C' },
@@ -122,7 +138,12 @@ async function endServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT'): Pr
 }
 
 /** As pg_basebackup does, which the package lacks. */
-async function copyRunning(url: string, data: string, copy: string, { isRoot }: { readonly isRoot: boolean }): Promise<void> {
+async function copyRunning(
+  url: string,
+  data: string,
+  copy: string,
+  { isRoot }: { readonly isRoot: boolean },
+): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
@@ -139,7 +160,10 @@ async function copyRunning(url: string, data: string, copy: string, { isRoot }: 
   }
 }
 
-async function untilCaughtUp(primary: string, ask: (text: string) => Promise<readonly object[]>): Promise<void> {
+async function untilCaughtUp(
+  primary: string,
+  ask: (text: string) => Promise<readonly object[]>,
+): Promise<void> {
   const [at] = await askServer(primary, 'select pg_current_wal_flush_lsn() as lsn');
   const lsn = (at as { lsn: string }).lsn;
   const behind = `select 1 where pg_last_wal_replay_lsn() < '${lsn}'::pg_lsn or pg_last_wal_replay_lsn() is null`;

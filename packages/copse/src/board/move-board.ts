@@ -16,7 +16,8 @@ import { Reader } from './sql/reader.ts';
 import { Statements, askOf } from './sql/statements.ts';
 
 export type BoardMove =
-  { readonly kind: 'moved'; readonly records: number; readonly events: number } | Refused;
+  | { readonly kind: 'moved'; readonly records: number; readonly events: number }
+  | Refused;
 
 /** The new board exists, and has the version of this Copse. */
 export async function moveBoard(from: Engine, to: Engine): Promise<BoardMove> {

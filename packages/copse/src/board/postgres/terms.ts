@@ -31,7 +31,9 @@ export async function openTerms(
     isCurrent: sql<boolean>`(select server from ${table} order by term desc limit 1) = ${identity}`,
     list: async (on) =>
       (
-        await sql<BoardTerm>`select term, after_event as after, began_at as at from ${table} order by term`.execute(on)
+        await sql<BoardTerm>`select term, after_event as after, began_at as at from ${table} order by term`.execute(
+          on,
+        )
       ).rows,
     async begin(transaction, after, at) {
       const { rows } = await sql`

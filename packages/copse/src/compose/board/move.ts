@@ -36,8 +36,7 @@ export async function moveBoardTo(surroundings: Surroundings, to: string, at: Ti
     );
   const { address, policy } = await settingsOf(repository, surroundings);
   const file = boardFile(repository);
-  const target: BoardAddress =
-    to === 'sqlite' ? { engine: 'sqlite', file } : { engine: 'postgres', url: to };
+  const target: BoardAddress = to === 'sqlite' ? { engine: 'sqlite', file } : { engine: 'postgres', url: to };
   if (isSame(address, target)) return refused('invalid', 'The board is there already.', 'copse doctor');
   if (address.engine === 'sqlite' && !existsSync(address.file))
     return refused('not_found', `There is no board at ${address.file}.`, 'copse add "A task"');
@@ -49,9 +48,7 @@ export async function moveBoardTo(surroundings: Surroundings, to: string, at: Ti
       const fresh = { id: drawId('bo-', Math.random), at };
       await migrate(engine, fresh, { patienceMs: policy.board.writePatienceMs });
       const moved = await moveBoard(from, engine);
-      return moved.kind === 'moved'
-        ? { ...moved, from: from.location, to: engine.location, aside }
-        : moved;
+      return moved.kind === 'moved' ? { ...moved, from: from.location, to: engine.location, aside } : moved;
     } finally {
       await engine.close();
     }

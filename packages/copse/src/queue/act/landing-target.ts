@@ -21,7 +21,10 @@ export async function isOnTarget(
   commit: CommitId,
 ): Promise<boolean> {
   const remote = landing.push ? await git.remoteName() : undefined;
-  const refs = [`refs/heads/${target}`, ...(remote === undefined ? [] : [`refs/remotes/${remote}/${target}`])];
+  const refs = [
+    `refs/heads/${target}`,
+    ...(remote === undefined ? [] : [`refs/remotes/${remote}/${target}`]),
+  ];
   for (const ref of refs) {
     const tip = await git.tip(ref);
     if (tip !== undefined && (await git.isAncestor(commit, tip))) return true;

@@ -27,7 +27,10 @@ export async function pushBranch(
   // The lease would let git replace what the branch has.
   if (from && !(await isAncestor(dir, from, commit)))
     throw new Error(`${commit} must not be pushed to ${branch}: it does not contain ${from}.`);
-  const answered = await pushAndListen(dir, branch, commit, { timeoutMs, ...(from !== undefined && { from }) });
+  const answered = await pushAndListen(dir, branch, commit, {
+    timeoutMs,
+    ...(from !== undefined && { from }),
+  });
   return answered.kind === 'pushed' ? { kind: 'pushed' } : answered;
 }
 

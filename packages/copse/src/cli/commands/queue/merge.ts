@@ -89,12 +89,7 @@ class Waiting {
   readonly #silence = new LeadSilence();
   readonly #toldLeaders = new Set<string>();
 
-  constructor(
-    context: RunContext,
-    landings: readonly Landing[],
-    telling: Telling,
-    signal: AbortSignal,
-  ) {
+  constructor(context: RunContext, landings: readonly Landing[], telling: Telling, signal: AbortSignal) {
     this.#context = context;
     this.#landings = landings;
     this.#telling = telling;
@@ -129,7 +124,8 @@ class Waiting {
 
   async #leaderText(target: BranchName, holder: string): Promise<string> {
     const { board, node, policy } = this.#context;
-    if (holder === node) return `Another Copse process on this machine leads the queue of ${target}; waiting for it.`;
+    if (holder === node)
+      return `Another Copse process on this machine leads the queue of ${target}; waiting for it.`;
     const name = (await board.get('node', holder))?.name ?? holder;
     const seconds = policy.landing.leadMs / 1_000;
     return `Machine ${shown(name)} leads the queue of ${target}; waiting for it. If it is silent for ${seconds} s, this command takes the lead.`;

@@ -135,7 +135,12 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...(await server(context.board)), ...queues.flatMap(queue), ...(await outdated(cli, context.board))];
+      return [
+        fine('board', found),
+        ...(await server(context.board)),
+        ...queues.flatMap(queue),
+        ...(await outdated(cli, context.board)),
+      ];
     } finally {
       await context.board.close();
     }
