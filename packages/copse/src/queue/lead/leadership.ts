@@ -4,7 +4,7 @@
  * moves nothing. A machine that does not renew for a whole lead loses it (`LeadSilence`).
  */
 
-import { decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
+import { type Resource, decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
 import {
   type BranchName,
   type FencingToken,
@@ -134,7 +134,7 @@ async function takeLead(
   const found = await board.get('resource', id);
   const nowMs = clock.elapsedMs();
   // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
-  if (found?.holder === node && silence.sinceTaken(id, found.token, nowMs) < leadMs / 2) return found.token;
+  if (found?.holder === node && isFresh(context, found, silence)) return found.token;
   const isSilent = found !== undefined && silence.see(id, found.token, nowMs) >= leadMs;
   const silent = isSilent ? found.token : null;
   const taken = await change(context, async (change) => {
@@ -147,6 +147,15 @@ async function takeLead(
   // The time from before the transaction: renewed rather too early than too late.
   silence.take(id, taken.value, nowMs);
   return taken.value;
+}
+
+/** A process before this one may have taken it: on a board in a file, its time is by the clock of this machine. */
+function isFresh({ board, clock, policy }: RunContext, lead: Resource, silence: LeadSilence): boolean {
+  const { leadMs } = policy.landing;
+  const sinceMs = silence.sinceTaken(lead.id, lead.token, clock.elapsedMs());
+  if (sinceMs !== Infinity || board.engine !== 'sqlite') return sinceMs < leadMs / 2;
+  const leftMs = (lead.heldUntil ?? 0) - clock.now();
+  return leftMs > leadMs / 2 && leftMs <= leadMs;
 }
 
 /** The resource that its leader holds. */
