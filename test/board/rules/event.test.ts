@@ -78,6 +78,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.needs_attention': { because: 'push', reason },
     'task.done': { how: 'landed', commit },
     'task.cancelled': { reason: null },
+    'task.token_raised': { token },
     'task.deleted': {},
   },
   plan: {
@@ -146,6 +147,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   resource: {
     'resource.taken': { holder: 'no-1', token, until: null },
     'resource.released': { token },
+    'resource.token_raised': { token },
   },
   schedule: {
     'schedule.set': { agent, name: 'nightly', timing: hourly, enabled: true, nextAt: null },

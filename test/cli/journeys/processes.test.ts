@@ -125,6 +125,7 @@ const acting: readonly (readonly [
   ['board backup', () => ['board', 'backup']],
   ['board restore', () => ['board', 'restore']],
   ['board rebuild', () => ['board', 'rebuild']],
+  ['board migrate', () => ['board', 'migrate', '--to', 'sqlite'], { code: 2 }],
   ['cancel', () => ['cancel', idle]],
   ['delete', () => ['delete', idle, '--unlink']],
   ['orchestrate', () => ['orchestrate', '--once']],

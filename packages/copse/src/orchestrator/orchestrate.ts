@@ -6,8 +6,16 @@
  * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import { type AgentName, type AttemptId, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import {
+  type AgentName,
+  type AttemptId,
+  type BranchName,
+  type CommitId,
+  type TaskId,
+  parseTaskId,
+} from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
+import type { QueueCause } from '../queue/rules/hand-back.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
@@ -15,7 +23,7 @@ import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
-import { lead } from '../queue/lead/leadership.ts';
+import { LeadSilence, giveBackLeads, lead } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
@@ -59,6 +67,7 @@ export class Orchestrator {
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
+  readonly #silence = new LeadSilence();
   readonly #removalTried = new Map<TaskId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
@@ -115,6 +124,7 @@ export class Orchestrator {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.settle();
+    await giveBackLeads(this.#context, this.#silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
@@ -176,16 +186,17 @@ export class Orchestrator {
     const memory = this.#memories.get(target) ?? newQueueMemory(context);
     this.#memories.set(target, memory);
     try {
-      await lead(context, target, (lead) =>
-        leadQueue(context, lead, {
-          memory,
-          signal: this.#stopping.signal,
-          onLanded: (landed) => this.#afterLanding(landed),
-          onRejected: (landing, cause, tip) => this.#handBack({ landing, cause, tip }),
-          onNote: (note) => this.#reportNote(note),
-          onBusy,
-        }),
-      );
+      const queue = {
+        memory,
+        signal: this.#stopping.signal,
+        onLanded: (landed: LandedTask) => this.#afterLanding(landed),
+        onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
+          this.#handBack({ landing, cause, tip }),
+        onNote: (note: string) => this.#reportNote(note),
+        onBusy,
+      };
+      const options = { silence: this.#silence, isKept: true };
+      await lead(context, target, (lead) => leadQueue(context, lead, queue), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
     }

@@ -12,6 +12,7 @@ export const effects: Readonly<Record<string, Effect>> = {
   answer: 'changes',
   attach: 'changes',
   'board backup': 'changes',
+  'board migrate': 'changes',
   'board rebuild': 'changes',
   'board restore': 'changes',
   cancel: 'changes',

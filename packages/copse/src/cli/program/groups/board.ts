@@ -15,7 +15,7 @@ function addEvents(program: CopseCommand, on: On): void {
     .command('events')
     .description('Show the events of the board, oldest first.')
     .option('--task <id>', 'only events of this task')
-    .option('--after <number>', 'only events with a higher number')
+    .option('--after <cursor>', 'only later events: a number, or term:number as "cursor" in --json')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--raw', 'print the types of the events instead of sentences')
@@ -54,7 +54,7 @@ function addImport(program: CopseCommand, on: On): void {
 }
 
 function addBoard(program: CopseCommand, on: On): void {
-  const board = program.command('board').description('Back up, restore or rebuild the board.');
+  const board = program.command('board').description('Back up, restore, move or rebuild the board.');
   board
     .command('backup')
     .description('Copy the board now. An orchestrator also does this at its start and daily.')
@@ -75,6 +75,19 @@ function addBoard(program: CopseCommand, on: On): void {
       ['copse board restore board-2026-11-30.db --yes', 'without a question'],
     ])
     .action(on(() => import('../../commands/board/restore.ts')));
+  board
+    .command('migrate')
+    .description('Move the board between SQLite and PostgreSQL; the old board is kept and takes no changes.')
+    .option('--to <address>', 'a PostgreSQL address, or "sqlite" for the file of this repository')
+    .option('--json', 'print { "from", "to", "records", "events", "aside" }')
+    .details(
+      'Stop orchestrators and agents on all machines first. The copy is read back and compared line by line before the old board is marked as moved. If it is interrupted, the same command goes on.',
+    )
+    .examples([
+      ['copse board migrate --to postgres://db.example/team', 'for several machines'],
+      ['copse board migrate --to sqlite', 'back into a file'],
+    ])
+    .action(on(() => import('../../commands/board/migrate.ts')));
   board
     .command('rebuild')
     .description('Add lost tasks to the board again, from git and the worktrees.')
