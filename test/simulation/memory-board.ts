@@ -2,6 +2,7 @@
 
 import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { type TaskId, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import { onlyTerm } from '../../packages/copse/src/board/rules/term.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
 import type { MemoryStore } from './memory-store.ts';
 
@@ -40,7 +41,6 @@ export function boardOn(
     held: () => ask('held', () => store.held()),
     openLandings: () => ask('open landings', () => store.openLandings()),
     checksOf: (tree) => ask('checks', () => store.checksOf(tree)),
-    expiredLeases: (at) => ask('expired', () => store.expiredLeases(at)),
     events: (query) => ask('events', () => store.events(query)),
     lastEvent: () => ask('last event', () => store.lastEvent()),
     transact: (work) =>
@@ -66,6 +66,8 @@ export function boardOn(
     importFrom: notHere,
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
+    terms: () => Promise.resolve([onlyTerm]),
+    server: () => Promise.resolve(null),
     requireCurrent: () => Promise.resolve(),
     close: async () => {},
   };

@@ -158,11 +158,6 @@ export class MemoryStore {
     return this.list('check').filter((check) => check.tree === tree);
   }
 
-  expiredLeases(at: Timestamp): readonly Lease[] {
-    const expired = [...this.leases.values()].filter(({ expiresAt }) => expiresAt <= at);
-    return expired.toSorted((one, other) => one.expiresAt - other.expiresAt);
-  }
-
   events({ after, limit, task, types }: EventQuery): readonly RecordedEvent[] {
     const wanted = this.log
       .slice(after)
@@ -276,7 +271,6 @@ export class MemoryStore {
       held: async () => this.held(),
       openLandings: async () => this.openLandings(),
       checksOf: async (tree) => this.checksOf(tree),
-      expiredLeases: async (at) => this.expiredLeases(at),
       events: async (query) => this.events(query),
       lastEvent: async () => this.lastEvent(),
       nextReady: async (query) => this.nextReady(query),

@@ -79,6 +79,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.done': { how: 'landed', commit },
     'task.cancelled': { reason: null },
     'task.moved': { to: { node, name: 'laptop' } },
+    'task.token_raised': { token },
     'task.deleted': {},
   },
   plan: {
@@ -154,6 +155,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   resource: {
     'resource.taken': { holder: 'no-1', token, until: null },
     'resource.released': { token },
+    'resource.token_raised': { token },
   },
   schedule: {
     'schedule.set': { agent, name: 'nightly', timing: hourly, enabled: true, nextAt: null },

@@ -4,6 +4,7 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -241,8 +242,11 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   export: idle,
   import: exported,
   'board backup': idle,
+  'board migrate': elsewhere,
+  'copse board migrate --to sqlite': onServer,
+  'copse board migrate': idle,
+  'copse board migrate --force': idle,
   'board restore': snapshot,
-  'board migrate': idle,
   'board rebuild': idle,
   'node list': () => asNode('build-1'),
   'node show': () => asNode('build-1'),
@@ -299,6 +303,22 @@ async function exported(): Promise<Place> {
   return { ...place, words: { 'postgres://db.example/team': `'${url}'` } };
 }
 
+function newSchema(): string {
+  return `${inject('postgresUrl')}?schema=examples_${randomBytes(4).toString('hex')}`;
+}
+
+async function elsewhere(): Promise<Place> {
+  const own = newScene(area);
+  await own.add('Moved', 'true');
+  return { ...own.at, words: { 'postgres://db.example/team': newSchema() } };
+}
+
+async function onServer(): Promise<Place> {
+  const place = { ...(await fresh()), env: { COPSE_BOARD: newSchema() } };
+  await answer(['add', 'Moved back'], place);
+  return place;
+}
+
 async function snapshot(): Promise<Place> {
   const own = newScene(area);
   await own.add('Kept', 'true');
@@ -340,7 +360,10 @@ const hasFish = spawnSync('fish', ['--version']).error === undefined;
 
 async function run(line: string, place: Place): Promise<Finished> {
   const words = plainWords(line);
-  if (words?.[0] === 'copse') return copse(words.slice(1), { cwd: place.cwd });
+  if (words?.[0] === 'copse') {
+    const { cwd, env } = place;
+    return copse(words.slice(1), { cwd, ...(env && { env }) });
+  }
   const isFish = line.endsWith('| source');
   if (isFish && !hasFish) return copse(plainWords(line.split(' |')[0] ?? '')?.slice(1) ?? [], place);
   const shell = isFish ? 'fish' : 'bash';

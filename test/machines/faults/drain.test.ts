@@ -111,7 +111,7 @@ it.runIf(canSeeProcesses)(
 );
 
 it.runIf(canSeeProcesses)(
-  'a drained node and a moved task hand over to the other node, whose orchestrator finishes it',
+  'a drained node hands its task over to the other node, and a moved task goes where it was moved',
   async () => {
     const board = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
     await using here = await Run.open(area, { env: { COPSE_BOARD: board } });

@@ -23,6 +23,7 @@ import type { Landing } from '../queue/rules/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../tasks/rules/task.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { SnapshotReason } from './rules/snapshots.ts';
+import type { BoardServer, BoardTerm } from './rules/term.ts';
 
 export type TaskQuery = TaskFilter & {
   /** `urgent`: by priority, then age. `recent`: the latest change first. */
@@ -95,7 +96,6 @@ export interface BoardReader {
   openLandings(): Promise<readonly Landing[]>;
   /** All checks of exactly this tree, the oldest first. */
   checksOf(tree: string): Promise<readonly Check[]>;
-  expiredLeases(at: Timestamp): Promise<readonly Lease[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
   lastEvent(): Promise<EventNumber>;
 }
@@ -133,6 +133,10 @@ export interface Board extends BoardReader {
   backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
   /** What the database finds wrong with itself; empty when nothing is. */
   findDamage(): Promise<readonly string[]>;
+  /** The servers that had the board, oldest first; one term for a file. */
+  terms(): Promise<readonly BoardTerm[]>;
+  /** What its server promises about failovers; null for a file. */
+  server(): Promise<BoardServer | null>;
   /** Throws `BoardTooNew` when a newer Copse has migrated the board since this process opened it. */
   requireCurrent(): Promise<void>;
   close(): Promise<void>;

@@ -316,7 +316,7 @@ export function attemptSettings(
   return (settings ?? undefined) as ReturnType<typeof attemptSettings>;
 }
 
-function boardFile(repository: Repository): string {
+export function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 

@@ -245,6 +245,8 @@ export const defaultPolicy = {
     recentEvents: 5_000,
     /** How long until a refused push is retried. */
     pushAgainMs: 30 * SECOND,
+    /** How often a landing is merged onto the remote's new tip at once when another push was first, before the next look. */
+    outrunTimes: 10,
   },
 
   pullRequest: {

@@ -6,10 +6,18 @@
  * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import { type AgentName, type AttemptId, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import {
+  type AgentName,
+  type AttemptId,
+  type BranchName,
+  type CommitId,
+  type TaskId,
+  parseTaskId,
+} from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { NodeDuty, type NodeNow } from './node-duty.ts';
 import { decideHandOvers, drainReason } from './rules/drain.ts';
+import type { QueueCause } from '../queue/rules/hand-back.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
@@ -17,7 +25,7 @@ import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
-import { lead } from '../queue/lead/leadership.ts';
+import { LeadSilence, giveBackLeads, lead } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
@@ -66,6 +74,7 @@ export class Orchestrator {
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
+  readonly #silence = new LeadSilence();
   readonly #removalTried = new Map<TaskId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
@@ -154,6 +163,7 @@ export class Orchestrator {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.settle();
+    await giveBackLeads(this.#context, this.#silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
@@ -215,16 +225,17 @@ export class Orchestrator {
     const memory = this.#memories.get(target) ?? newQueueMemory(context);
     this.#memories.set(target, memory);
     try {
-      await lead(context, target, (lead) =>
-        leadQueue(context, lead, {
-          memory,
-          signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
-          onLanded: (landed) => this.#afterLanding(landed),
-          onRejected: (landing, cause, tip) => this.#handBack({ landing, cause, tip }),
-          onNote: (note) => this.#reportNote(note),
-          onBusy,
-        }),
-      );
+      const queue = {
+        memory,
+        signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
+        onLanded: (landed: LandedTask) => this.#afterLanding(landed),
+        onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
+          this.#handBack({ landing, cause, tip }),
+        onNote: (note: string) => this.#reportNote(note),
+        onBusy,
+      };
+      const options = { silence: this.#silence, isKept: true };
+      await lead(context, target, (lead) => leadQueue(context, lead, queue), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
     }

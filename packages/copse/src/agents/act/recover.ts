@@ -77,6 +77,7 @@ export async function handOver(
 ): Promise<Outcome<TaskStatus>> {
   const remaining = await endAttempt(context, task, attempt);
   if (remaining.length > 0) return refuseUnended(context, task, `was stopped (${reason})`, remaining);
+  // Its agent has ended and the claim still holds: a snapshot for other machines belongs here.
   const of = { task, token, attempt, exitCode: null } as const;
   return recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
 }

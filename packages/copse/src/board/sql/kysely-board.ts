@@ -17,11 +17,15 @@ import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } f
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
+import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
 import { requireCurrent } from './migrate.ts';
+import { raiseTerm } from './raise-term.ts';
 import { Reader, leaseFromRow } from './reader.ts';
 import { Statements, askOf } from './statements.ts';
 import { Writer } from './writer.ts';
 import type { Queries } from './schema.ts';
+
+const NOT_NULL_VIOLATION = '23502';
 
 type BoardPolicy = Pick<Policy, 'board' | 'lease'>;
 
@@ -119,6 +123,15 @@ export class KyselyBoard extends Reader implements Board {
     return requireCurrent(this.#engine);
   }
 
+  async terms(): Promise<readonly BoardTerm[]> {
+    return (await this.#engine.terms?.list(this.#engine.db)) ?? [onlyTerm];
+  }
+
+  async server(): Promise<BoardServer | null> {
+    const facts = await this.#engine.server();
+    return facts && { ...facts, term: (await this.terms()).at(-1) ?? onlyTerm };
+  }
+
   close(): Promise<void> {
     return this.#engine.close();
   }
@@ -145,7 +158,18 @@ export class KyselyBoard extends Reader implements Board {
       return await runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
     } catch (error) {
       if (error instanceof Error && ('errcode' in error || 'code' in error)) await this.requireCurrent();
-      throw error;
+      if (!(await this.#hasNewTerm(error))) throw error;
+      return runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
     }
+  }
+
+  /** A write that found no number for its events met another server than the one of the current term. */
+  async #hasNewTerm(error: unknown): Promise<boolean> {
+    const isFenced = error instanceof Error && 'code' in error && error.code === NOT_NULL_VIOLATION;
+    if (!isFenced || this.#engine.terms === undefined) return false;
+    await runPatiently(this.#engine, this.#policy.board.writePatienceMs, () =>
+      raiseTerm(this.#engine, this.#statements),
+    );
+    return true;
   }
 }

@@ -11,6 +11,7 @@ import { migratedVersion } from '../migrations/version.ts';
 import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
 import type { BoardLine } from '../rules/board-line.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
+import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
 import { type Query, type RunQuery, query } from '../sql/query.ts';
 import { Reader } from '../sql/reader.ts';
 import { type SqliteConnection, rowsOf } from './connection.ts';
@@ -84,6 +85,14 @@ class ReadFirstBoard extends Reader implements Board {
 
   async findDamage(): Promise<readonly string[]> {
     return (await this.#all()).findDamage();
+  }
+
+  terms(): Promise<readonly BoardTerm[]> {
+    return Promise.resolve([onlyTerm]);
+  }
+
+  server(): Promise<BoardServer | null> {
+    return Promise.resolve(null);
   }
 
   async requireCurrent(): Promise<void> {

@@ -56,6 +56,7 @@ export function openSqlite(connection: SqliteConnection): Engine {
       const { quickCheck } = await import('./snapshots.ts');
       return quickCheck(connection.database);
     },
+    server: () => Promise.resolve(null),
     close: () => db.destroy(),
   };
 }

@@ -53,6 +53,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.moved': ({ to }) =>
     to === null ? 'any node may take it again' : `moved: node ${to.name} takes it next`,
   'task.cancelled': ({ reason }) => `cancelled${because(reason)}`,
+  'task.token_raised': () => 'its next claim skips tokens: the board has another server',
   'task.deleted': () => 'deleted',
   'plan.added': ({ title }) => `plan added: ${title}`,
   'plan.edited': ({ changes }) => `plan changed: ${Object.keys(changes).join(', ')}`,
@@ -120,6 +121,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'node.left': ({ id }) => `node ${id} left`,
   'resource.taken': ({ id, holder }) => `${holder} holds ${resourceName(id)}`,
   'resource.released': ({ id }) => `${resourceName(id)} is free`,
+  'resource.token_raised': ({ id }) => `${resourceName(id)} is taken again: the board has another server`,
   'schedule.set': ({ name, agent }) => `schedule ${name} of ${agent} set`,
   'schedule.fired': ({ id }) => `schedule ${id} fired`,
   'schedule.removed': ({ id }) => `schedule ${id} removed`,

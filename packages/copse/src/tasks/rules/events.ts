@@ -2,6 +2,7 @@
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { raised } from '../../board/rules/term.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import type {
@@ -74,6 +75,8 @@ export type TaskEvent =
   /** Null: any node may take it again. */
   | (Of<'task.moved'> & { readonly to: MoveTarget | null })
   | (Of<'task.cancelled'> & { readonly reason: string | null })
+  /** The board's server was replaced: see board/rules/term.ts. A session that holds the task keeps its claim. */
+  | (Of<'task.token_raised'> & { readonly token: FencingToken })
   | Of<'task.deleted'>;
 
 /** Why a task is postponed without having failed. */
@@ -86,6 +89,7 @@ export function evolveTask(task: Task | undefined, event: TaskEvent): Task | und
   }
   const before = existing(task, event);
   if (event.type === 'task.deleted') return undefined;
+  if (event.type === 'task.token_raised') return { ...before, token: event.token };
   return { ...before, ...settled(before, event), ...changed(before, event), updatedAt: event.at };
 }
 
@@ -104,9 +108,13 @@ function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
   };
 }
 
+export function raisedTask({ id, token }: Pick<Task, 'id' | 'token'>, at: Timestamp): TaskEvent {
+  return { type: 'task.token_raised', id, at, token: raised(token) };
+}
+
 function changed(
   task: Task,
-  event: Exclude<TaskEvent, { type: 'task.created' | 'task.deleted' }>,
+  event: Exclude<TaskEvent, { type: 'task.created' | 'task.deleted' | 'task.token_raised' }>,
 ): Partial<Task> {
   const since = event.at;
   switch (event.type) {

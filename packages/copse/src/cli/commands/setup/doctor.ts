@@ -21,6 +21,7 @@ import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
 import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { time } from '../../../kernel/time.ts';
 import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
@@ -166,6 +167,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       return [
         fine('board', found),
         ...(await nodes(cli, context)),
+        ...(await server(context.board)),
         ...queues.flatMap(queue),
         ...(await outdated(cli, context.board)),
       ];
@@ -199,6 +201,22 @@ async function nodes(cli: Cli, context: Context): Promise<readonly HealthCheck[]
 
 /** A clock that is further off makes times on the board hard to read. */
 const CLOCK_MS = 5_000;
+
+/** Whether a failover can lose what was confirmed. That it may is a choice, no fault. */
+async function server(board: Board): Promise<readonly HealthCheck[]> {
+  const facts = await board.server();
+  if (facts === null) return [];
+  const { isSynchronous, standbys, identity, term } = facts;
+  const terms = term.term > 1 ? `; term ${term.term} since ${time(term.at)}` : '';
+  if (isSynchronous)
+    return [
+      fine('server', `waits for a synchronous standby: a failover loses nothing that was confirmed${terms}`),
+    ];
+  const has = standbys === 0 ? 'no standby' : `${counted(standbys, 'standby')}, none synchronous`;
+  const noticed = identity === null ? ', and Copse cannot notice it' : '; Copse then notices it';
+  const found = `${has}: a failover or a restored backup may lose the last changes${noticed}${terms}`;
+  return [missing('server', found, 'To wait for a standby, set synchronous_standby_names on the server.')];
+}
 
 async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
   const { home } = requireRepository(cli);
