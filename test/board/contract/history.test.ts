@@ -23,6 +23,7 @@ const everyType: Readonly<Record<Exclude<(TaskEvent | LandingEvent)['type'], 'ta
   'task.edited': true,
   'task.dependencies_changed': true,
   'task.promoted': true,
+  'task.moved': true,
   'task.claimed': true,
   'task.resumed': true,
   'task.restarted': true,

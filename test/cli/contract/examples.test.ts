@@ -244,8 +244,21 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'board backup': idle,
   'board migrate': elsewhere,
   'copse board migrate --to sqlite': onServer,
+  'copse board migrate': idle,
+  'copse board migrate --force': idle,
   'board restore': snapshot,
   'board rebuild': idle,
+  'node list': () => asNode('build-1'),
+  'node show': () => asNode('build-1'),
+  'node drain': () => asNode('build-1'),
+  'node rename': () => asNode('build-1'),
+  'node resume': drained,
+  'node leave': drained,
+  move: async () => {
+    const place = await asNode('build-2');
+    const { id } = await answer<{ id: string }>(['add', 'Moved'], place);
+    return { ...place, words: { a1b2: id } };
+  },
   'copse board rebuild --empty': async () => {
     const own = newScene(area);
     await own.add('Lost', 'true');
@@ -263,6 +276,19 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'copse notify --test': { from: held, code: [0, 1] },
   mcp: held,
 };
+
+/** A repository whose orchestrator has joined under this name. */
+async function asNode(name: string): Promise<Place> {
+  const own = newScene(area);
+  await printed(['up', '--once', '--node-name', name], own.at);
+  return own.at;
+}
+
+async function drained(): Promise<Place> {
+  const place = await asNode('build-1');
+  const { id } = await answer<{ id: string }>(['node', 'drain', 'build-1'], place);
+  return { ...place, words: { 'n-2x4k9mzq7c1d': id } };
+}
 
 async function planned(): Promise<Place> {
   const { id } = await answer<{ id: string }>(['plan', 'add', 'A plan'], scene().at);

@@ -3,13 +3,11 @@ import { describe, expect, it } from 'vitest';
 
 import type { Decision } from '../../../packages/copse/src/kernel/decision.ts';
 import {
-  type NodeEvent,
   type Resource,
   type ResourceEvent,
   type ScheduleEvent,
   decideGiveBack,
   decideTake,
-  evolveNode,
   evolveResource,
   evolveSchedule,
 } from '../../../packages/copse/src/machines/rules/fleet.ts';
@@ -17,7 +15,6 @@ import { brand, fencingToken, timestamp } from '../../../packages/copse/src/kern
 import type {
   AgentName,
   FencingToken,
-  NodeId,
   ResourceName,
   ScheduleId,
 } from '../../../packages/copse/src/kernel/ids.ts';
@@ -147,25 +144,6 @@ describe('any sequence of takers and times', () => {
       }),
       { numRuns: 1_000 },
     );
-  });
-});
-
-describe('a machine', () => {
-  const joined: NodeEvent = { type: 'node.joined', id: brand<NodeId>('no-1'), at, name: 'laptop' };
-  const node = evolveNode(undefined, joined);
-
-  it('is present from joining to leaving', () => {
-    expect(node).toEqual({ id: 'no-1', name: 'laptop', joinedAt: at, leftAt: null });
-    expect(evolveNode(node, { type: 'node.left', id: node.id, at: later })).toEqual({
-      ...node,
-      leftAt: later,
-    });
-  });
-
-  it('that joins again is present again', () => {
-    const gone = evolveNode(node, { type: 'node.left', id: node.id, at: later });
-    const back = evolveNode(gone, { ...joined, at: timestamp(3_000), name: 'desk' });
-    expect(back).toEqual({ id: 'no-1', name: 'desk', joinedAt: 3_000, leftAt: null });
   });
 });
 

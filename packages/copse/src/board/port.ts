@@ -55,6 +55,8 @@ export interface Held {
 export interface ReadyQuery {
   readonly at: Timestamp;
   readonly agent: { readonly name: AgentName; readonly capabilities: readonly string[] };
+  /** Tasks that were moved to other nodes are left out. */
+  readonly node: NodeId;
 }
 
 export interface EventQuery {
@@ -118,8 +120,10 @@ export interface Board extends BoardReader {
   /** May run the work several times, so it must have no effects other than on the board. */
   transact<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T>;
   renewLease(task: TaskId, token: FencingToken, at: Timestamp): Promise<Renewal>;
-  seeNode(id: NodeId, at: Timestamp): Promise<void>;
-  lastSeen(id: NodeId): Promise<Timestamp | undefined>;
+  /** A sign of life of a node. Returns the time of the board's server. */
+  seeNode(id: NodeId): Promise<Timestamp>;
+  /** How long each node has not been heard from, by the clock of the board's server; absent: never. */
+  silences(): Promise<ReadonlyMap<NodeId, number>>;
   /** Calls `wake` soon after any process recorded an event. May call it without a change. */
   onChange(wake: () => void): Promise<Subscription>;
   /** A consistent snapshot; other writers are not blocked. */

@@ -80,6 +80,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     db,
     dialect: { value: (at) => `$${at}`, table: (name) => `"${schema}"."${name}"` },
     columnTypes: { text: sql`text collate "C"`, counter: sql`bigint`, keyed: sql`` },
+    nowMs: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     locksRows: true,
     hasBoard: async (on) =>
       (await sql`select 1 from pg_tables where schemaname = ${schema} and tablename = 'board'`.execute(on))

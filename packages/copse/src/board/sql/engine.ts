@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 
-import type { Expression } from 'kysely';
+import type { Expression, RawBuilder } from 'kysely';
 
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
@@ -20,6 +20,8 @@ export interface Engine {
   readonly db: Queries;
   readonly dialect: Dialect;
   readonly columnTypes: ColumnTypes;
+  /** The clock of the server, in milliseconds; of a board in a file, the clock of this machine. */
+  readonly nowMs: RawBuilder<number>;
   /** SQLite has one writer at a time; PostgreSQL locks the rows that a transaction will change. */
   readonly locksRows: boolean;
   hasBoard(db: Queries): Promise<boolean>;

@@ -1,8 +1,17 @@
 /** The board, on either engine. */
 
+import { sql } from 'kysely';
+
 import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
-import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import {
+  type FencingToken,
+  type NodeId,
+  type TaskId,
+  type Timestamp,
+  brand,
+  timestamp,
+} from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
@@ -61,17 +70,29 @@ export class KyselyBoard extends Reader implements Board {
     });
   }
 
-  async seeNode(id: NodeId, at: Timestamp): Promise<void> {
-    await this.#write((db) => db.updateTable('nodes').set({ seen_at: at }).where('id', '=', id).execute());
+  async seeNode(id: NodeId): Promise<Timestamp> {
+    const { nowMs, db } = this.#engine;
+    const seen = await this.#write((writing) =>
+      writing
+        .updateTable('nodes')
+        .set({ seen_at: nowMs })
+        .where('id', '=', id)
+        .returning('seen_at')
+        .executeTakeFirst(),
+    );
+    // A node that has not joined has no record: the time is told all the same.
+    const at = seen?.seen_at ?? (await sql<{ now: number }>`select ${nowMs} as now`.execute(db)).rows[0]?.now;
+    return timestamp(Number(at));
   }
 
-  async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
-    const row = await this.#engine.db
+  async silences(): Promise<ReadonlyMap<NodeId, number>> {
+    const { nowMs, db } = this.#engine;
+    const rows = await db
       .selectFrom('nodes')
-      .select('seen_at')
-      .where('id', '=', id)
-      .executeTakeFirst();
-    return (row?.seen_at ?? undefined) as Timestamp | undefined;
+      .select(['id', sql<number>`${nowMs} - seen_at`.as('silent')])
+      .where('seen_at', 'is not', null)
+      .execute();
+    return new Map(rows.map(({ id, silent }) => [brand<NodeId>(id), Math.max(0, silent)]));
   }
 
   onChange(wake: () => void): Promise<Subscription> {

@@ -59,12 +59,12 @@ class ReadFirstBoard extends Reader implements Board {
     return (await this.#all()).renewLease(task, token, at);
   }
 
-  async seeNode(id: NodeId, at: Timestamp): Promise<void> {
-    return (await this.#all()).seeNode(id, at);
+  async seeNode(id: NodeId): Promise<Timestamp> {
+    return (await this.#all()).seeNode(id);
   }
 
-  async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
-    return (await this.#all()).lastSeen(id);
+  async silences(): Promise<ReadonlyMap<NodeId, number>> {
+    return (await this.#all()).silences();
   }
 
   async onChange(wake: () => void): Promise<Subscription> {

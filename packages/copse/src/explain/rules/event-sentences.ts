@@ -50,6 +50,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.needs_attention': (event) =>
     event.resolver === undefined ? `needs you: ${attentionText(event)}` : resolvedByText(event.resolver),
   'task.paused': () => 'paused',
+  'task.moved': ({ to }) =>
+    to === null ? 'any node may take it again' : `moved: node ${to.name} takes it next`,
   'task.cancelled': ({ reason }) => `cancelled${because(reason)}`,
   'task.token_raised': () => 'its next claim skips tokens: the board has another server',
   'task.deleted': () => 'deleted',
@@ -111,8 +113,12 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
   'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
   'artifact.added': ({ kind, address }) => `result: ${kind} ${address}`,
-  'node.joined': ({ id, name }) => `machine ${name} (${id}) joined`,
-  'node.left': ({ id }) => `machine ${id} left`,
+  'node.joined': ({ id, name }) => `node ${name} (${id}) joined`,
+  'node.changed': ({ id }) => `node ${id} told what it can do`,
+  'node.renamed': ({ id, name }) => `node ${id} is called ${name} now`,
+  'node.drained': ({ id, withinMs }) => `node ${id} drains within ${spanText(withinMs)}`,
+  'node.resumed': ({ id }) => `node ${id} takes work again`,
+  'node.left': ({ id }) => `node ${id} left`,
   'resource.taken': ({ id, holder }) => `${holder} holds ${resourceName(id)}`,
   'resource.released': ({ id }) => `${resourceName(id)} is free`,
   'resource.token_raised': ({ id }) => `${resourceName(id)} is taken again: the board has another server`,

@@ -1,41 +1,13 @@
 /**
- * What machines share besides tasks: the nodes themselves, resources with one holder at a time (a port, the lead of a
- * queue), and schedules.
+ * What machines share besides tasks: resources with one holder at a time (a port, the lead of a queue), and schedules. The
+ * nodes themselves are in node.ts.
  */
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing } from '../../kernel/evolution.ts';
 import { raised } from '../../board/rules/term.ts';
-import type {
-  AgentName,
-  FencingToken,
-  NodeId,
-  ResourceName,
-  ScheduleId,
-  Timestamp,
-} from '../../kernel/ids.ts';
-
-export interface Node {
-  readonly id: NodeId;
-  readonly name: string;
-  readonly joinedAt: Timestamp;
-  readonly leftAt: Timestamp | null;
-}
-
-interface OfNode<T extends string> {
-  readonly type: T;
-  readonly id: NodeId;
-  readonly at: Timestamp;
-}
-
-export type NodeEvent = (OfNode<'node.joined'> & { readonly name: string }) | OfNode<'node.left'>;
-
-export function evolveNode(node: Node | undefined, event: NodeEvent): Node {
-  if (event.type === 'node.joined')
-    return { id: event.id, name: event.name, joinedAt: event.at, leftAt: null };
-  return { ...existing(node, event), leftAt: event.at };
-}
+import type { AgentName, FencingToken, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Resource {
   /** For example `port:4100` or `queue:main`. */

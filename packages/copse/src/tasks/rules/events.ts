@@ -12,6 +12,7 @@ import type {
   Delay,
   DoneHow,
   HandbackReason,
+  MoveTarget,
   Task,
   TaskDefinition,
   TaskState,
@@ -71,6 +72,8 @@ export type TaskEvent =
       readonly resolver?: TaskId;
     })
   | Of<'task.paused'>
+  /** Null: any node may take it again. */
+  | (Of<'task.moved'> & { readonly to: MoveTarget | null })
   | (Of<'task.cancelled'> & { readonly reason: string | null })
   /** The board's server was replaced: see board/rules/term.ts. A session that holds the task keeps its claim. */
   | (Of<'task.token_raised'> & { readonly token: FencingToken })
@@ -87,7 +90,7 @@ export function evolveTask(task: Task | undefined, event: TaskEvent): Task | und
   const before = existing(task, event);
   if (event.type === 'task.deleted') return undefined;
   if (event.type === 'task.token_raised') return { ...before, token: event.token };
-  return { ...before, ...changed(before, event), updatedAt: event.at };
+  return { ...before, ...settled(before, event), ...changed(before, event), updatedAt: event.at };
 }
 
 function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
@@ -179,12 +182,28 @@ function changed(
     }
     case 'task.paused':
       return { state: { status: 'paused', since } };
+    case 'task.moved':
+      return { moveTo: event.to };
     case 'task.cancelled':
       return { state: { status: 'cancelled', since, reason: event.reason } };
     default:
       return unreachable(event);
   }
 }
+
+/** Where a person moved it holds until an attempt takes it, or it needs none any more. */
+function settled(task: Task, { type }: TaskEvent): Pick<Task, 'moveTo'> {
+  return task.moveTo == null || KEEPS_MOVE.has(type) ? {} : { moveTo: null };
+}
+
+const KEEPS_MOVE: ReadonlySet<TaskEvent['type']> = new Set([
+  'task.edited',
+  'task.dependencies_changed',
+  'task.promoted',
+  'task.crashed',
+  'task.parked',
+  'task.moved',
+]);
 
 function waiting(status: 'pending' | 'ready', since: Timestamp): TaskState {
   return status === 'pending' ? { status, since } : { status, since, delay: null };

@@ -7,10 +7,14 @@ import {
   type Repository,
   configOf,
   findRepository,
+  nodeHere,
   openContext,
   requireRepository,
 } from '../../../compose/open.ts';
+import type { Context } from '../../../board/context.ts';
 import type { Board } from '../../../board/port.ts';
+import { isHeard, silenceText } from '../../../machines/rules/node.ts';
+import { offsetText } from '../nodes/show.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
@@ -162,6 +166,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const queues = await context.board.list('queue');
       return [
         fine('board', found),
+        ...(await nodes(cli, context)),
         ...(await server(context.board)),
         ...queues.flatMap(queue),
         ...(await outdated(cli, context.board)),
@@ -174,6 +179,28 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     throw error;
   }
 }
+
+/** Said only when several machines share the board. */
+async function nodes(cli: Cli, context: Context): Promise<readonly HealthCheck[]> {
+  const { loadNodes } = await import('../../../machines/act/nodes.ts');
+  const known = await loadNodes(context);
+  if (known.length < 2) return [];
+  const here = nodeHere(requireRepository(cli));
+  const { silentMs: most } = context.policy.nodes;
+  const names = known.map(({ node, silentMs }) => {
+    const state = [
+      ...(node.id === here ? ['this machine'] : []),
+      ...(node.drain === null ? [] : ['drains']),
+      ...(isHeard(silentMs, most) ? [] : [silenceText(silentMs)]),
+      ...(Math.abs(node.clockOffsetMs ?? 0) < CLOCK_MS ? [] : [offsetText(node.clockOffsetMs ?? 0)]),
+    ];
+    return state.length === 0 ? node.name : `${node.name} (${state.join(', ')})`;
+  });
+  return [fine('nodes', names.join(', '))];
+}
+
+/** A clock that is further off makes times on the board hard to read. */
+const CLOCK_MS = 5_000;
 
 /** Whether a failover can lose what was confirmed. That it may is a choice, no fault. */
 async function server(board: Board): Promise<readonly HealthCheck[]> {

@@ -54,7 +54,7 @@ function addImport(program: CopseCommand, on: On): void {
 }
 
 function addBoard(program: CopseCommand, on: On): void {
-  const board = program.command('board').description('Back up, restore, move or rebuild the board.');
+  const board = program.command('board').description('Back up, restore, move, migrate or rebuild the board.');
   board
     .command('backup')
     .description('Copy the board now. An orchestrator also does this at its start and daily.')
@@ -77,15 +77,18 @@ function addBoard(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/board/restore.ts')));
   board
     .command('migrate')
-    .description('Move the board between SQLite and PostgreSQL; the old board is kept and takes no changes.')
-    .option('--to <address>', 'a PostgreSQL address, or "sqlite" for the file of this repository')
-    .option('--json', 'print { "from", "to", "records", "events", "aside" }')
+    .description('Move the board between SQLite and PostgreSQL, or migrate it to the version of this Copse.')
+    .option('--to <address>', 'move it to a PostgreSQL address, or "sqlite" for the file of this repository')
+    .option('--force', 'without --to: migrate also while nodes or agents of an older Copse use it; they stop')
+    .option('--json', 'print { "from", "to", "records", "events", "aside" }; without --to, { "from", "to" }')
     .details(
-      'Stop orchestrators and agents on all machines first. The copy is read back and compared line by line before the old board is marked as moved. If it is interrupted, the same command goes on.',
+      'Before a move, stop orchestrators and agents on all machines. The copy is read back and compared line by line before the old board is marked as moved; it is kept and takes no changes. If it is interrupted, the same command goes on. Without --to, it migrates to a newer version, as every command does while no node of an older Copse runs.',
     )
     .examples([
       ['copse board migrate --to postgres://db.example/team', 'for several machines'],
       ['copse board migrate --to sqlite', 'back into a file'],
+      ['copse board migrate', 'to the version of this Copse'],
+      ['copse board migrate --force', 'without waiting for older nodes'],
     ])
     .action(on(() => import('../../commands/board/migrate.ts')));
   board
