@@ -6,7 +6,14 @@
  * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import { type AgentName, type AttemptId, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import {
+  type AgentName,
+  type AttemptId,
+  type BranchName,
+  type LandingId,
+  type TaskId,
+  parseTaskId,
+} from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
@@ -15,6 +22,7 @@ import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
+import { handIn } from '../queue/lead/heads/hand-in.ts';
 import { lead } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
@@ -22,6 +30,7 @@ import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
+import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
 import { processList } from '../kernel/process.ts';
@@ -47,6 +56,7 @@ export interface Pass {
  *   leading       queues that this process leads now
  *   memories      merges and verdicts that it found out about those queues
  *   removalTried  when the removal of a task's worktree was last tried
+ *   handedIn      when a finished commit was pushed for the leader of another machine
  *   endingTried   when processes of an attempt could not be ended
  *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
  *   stopping      ends the queues that it leads
@@ -60,6 +70,7 @@ export class Orchestrator {
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
   readonly #removalTried = new Map<TaskId, number>();
+  readonly #handedIn = new Map<LandingId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
   readonly #reportedNotes = new Set<string>();
@@ -84,6 +95,7 @@ export class Orchestrator {
     }
     await this.#endLeftovers(running);
     const landings = await this.#context.board.openLandings();
+    this.#handIn(landings);
     await this.#land(landings);
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
@@ -193,7 +205,16 @@ export class Orchestrator {
 
   #afterLanding({ task, notes }: LandedTask): void {
     for (const note of notes) this.#onProblem(task, note);
-    this.#removeWorktree(task);
+    this.#removeWorktree(task, () => dropShared(this.#context, task));
+  }
+
+  /** For leaders of other machines, which say on the board what they lack. */
+  #handIn(landings: readonly Landing[]): void {
+    for (const landing of landings) {
+      if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id))) continue;
+      this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
+      this.#inBackground(landing.task, () => handIn(this.#context, landing));
+    }
   }
 
   async #handBack(rejected: RejectedLanding): Promise<void> {
@@ -245,9 +266,10 @@ export class Orchestrator {
   }
 
   /** Removes the worktree and the branch of a task that landed. */
-  #removeWorktree(task: TaskId): void {
+  #removeWorktree(task: TaskId, before: () => Promise<unknown> = () => Promise.resolve()): void {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
+      await before();
       const removed = await removeLanded(this.#context, task);
       if (removed.kind === 'refused') this.#report(task, removed.reason);
       if (removed.kind !== 'removed') return;

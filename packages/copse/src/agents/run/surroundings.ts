@@ -8,6 +8,7 @@ import { agentEnvironment } from '../../workspaces/rules/environment.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { AttemptContext } from './context.ts';
+import type { Travel } from './share/travel.ts';
 import type { Prepared } from '../../workspaces/act/prepare.ts';
 import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
 
@@ -32,6 +33,8 @@ export interface RunningAttempt {
   readonly services: ProcessIdentity[];
   /** Processes that could not be ended, another user's for example: trying again costs seconds. */
   readonly unendable: ProcessIdentity[];
+  /** Null where work does not travel to other machines. */
+  readonly travel: Travel | null;
 }
 
 /** Writes as the node: ports belong to it, and a change to the main checkout may concern other tasks than the session's. */

@@ -113,6 +113,7 @@ export function waitsForPerson({ kind }: WaitReason): boolean {
     case 'paused':
     case 'checkout_busy':
     case 'remote_unreachable':
+    case 'head_missing':
     case 'landing_failed':
     case 'one_at_a_time':
     case 'no_slot':

@@ -14,6 +14,7 @@ import type { LandedTask } from '../lead/record-landed.ts';
 import { lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
+import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { targetOf } from './landing-target.ts';
@@ -210,6 +211,7 @@ async function withoutWorktree(context: RunContext, landed: LandedTask): Promise
   const { task } = landed;
   const note = (text: string): LandedTask => ({ ...landed, notes: [...landed.notes, text] });
   try {
+    await dropShared(context, task);
     const removed = await removeWorkspace(context, task, { by: 'landing' });
     if (removed.kind === 'removed') {
       const { path: worktree, branch, becameOfBranch, notes } = removed;

@@ -45,6 +45,7 @@ import { explainRejection } from './rejection.ts';
 import { type FoundBase, type LandPlan, type LandingStep, findInTheWay, landPlanned } from './land.ts';
 import { type LandingBase, findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
+import { bringHeads } from './heads/bring.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
 import { queueEntries } from './entries.ts';
@@ -217,7 +218,8 @@ class QueueLeader {
     }
     for (const landed of finished.landed) this.#options.onLanded(landed);
     if (finished.landed.length > 0) return { kind: 'changed', hasLanded: true };
-    const { landings, hasChanged } = await noticeMovedBranches(this.#context, open);
+    const here = await bringHeads(this.#context, open, this.#options.memory);
+    const { landings, hasChanged } = await noticeMovedBranches(this.#context, here);
     if (hasChanged) return { kind: 'changed', hasLanded: false };
     const queue = (await this.#context.board.get('queue', this.#lead.target)) ?? newQueue(this.#lead.target);
     const [first] = landings;

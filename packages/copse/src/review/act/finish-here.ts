@@ -8,7 +8,7 @@ import type { Outcome } from '../../board/context.ts';
 import { type GateLook, lookAtGate } from '../../agents/run/finish.ts';
 import { attendPullRequest } from './pull-request-follow.ts';
 import { submittedOf } from './pull-request-record.ts';
-import { pushFinished } from '../../agents/run/push-finished.ts';
+import { pushFinished } from '../../agents/run/share/push-finished.ts';
 import type { FinishReport } from '../../agents/act/report.ts';
 import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';

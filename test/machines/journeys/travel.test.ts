@@ -1,0 +1,89 @@
+/** Work travels: two clones of one remote on one PostgreSQL, with real orchestrators. */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { git, newArea } from '../../support/cli.ts';
+import { Fleet } from '../support/nodes.ts';
+
+const area = newArea();
+
+/** `lost` tasks commit, write more and wait; a second agent that finds the commit says what else it found, and finishes. */
+const AGENT = `
+name=$COPSE_TASK_ID
+case \${COPSE_WORKTREE_BRANCH#*/} in
+  lost*)
+    if [ -e "$name.committed" ]; then
+      say status "$(git status --porcelain | tr '\\n' ',')"
+      say context "$(grep -c 'snapshot' AGENT_CONTEXT.md)"
+      git add --all -- '*.committed' '*.uncommitted' shared.txt && git commit --quiet --message 'feat: the rest' || exit 1
+      finish
+    else
+      echo committed >"$name.committed"
+      commit "$name.committed"
+      echo uncommitted >"$name.uncommitted"
+      echo "as $name has it" >>shared.txt
+      say ready "$(git rev-parse HEAD)"
+      until_told
+    fi
+    ;;
+  *)
+    echo text >"$name.txt"
+    commit "$name.txt"
+    until_told
+    finish
+    ;;
+esac`;
+
+it('two machines land what either of them finished, and leave nothing behind', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { max_agents: 3 } });
+  const tasks = await fleet.add('one', 'two', 'three', 'four', 'five', 'six');
+  const [first, second] = [fleet.machine(1), fleet.machine(2)];
+  first.start();
+  second.start();
+  try {
+    // Both have work before any of it is finished.
+    await fleet.until(() => fleet.said().filter((line) => line.startsWith('began ')).length === 6);
+    fleet.tell();
+    await fleet.untilDone(tasks);
+    await fleet.until(() => [...first.leftBehind(), ...second.leftBehind()].length === 0);
+    await fleet.until(() => fleet.refs().size === 1);
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
+  const files = git(fleet.remote, 'ls-tree', '-r', '--name-only', 'main').split('\n');
+  expect(files).toEqual(expect.arrayContaining(tasks.map((task) => `${task}.txt`)));
+  expect([...fleet.refs().keys()]).toEqual(['refs/heads/main']);
+  expect(new Set(fleet.said().map((line) => line.split(' ').slice(2).join(' ').split('/.worktrees')[0])).size).toBe(2);
+});
+
+it('a machine is lost with its clone: another one goes on from its last snapshot', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT });
+  const [lost, other] = [fleet.machine(1), fleet.machine(2)];
+  const [task] = await fleet.add('lost');
+  lost.start();
+  try {
+    await fleet.until(() => fleet.said().some((line) => line.startsWith(`ready ${task}`)));
+    await fleet.until(async () => {
+      const [attempt] = await fleet.board.list('attempt', { task: task! });
+      const commit = attempt?.lastSnapshot?.commit;
+      return commit !== undefined && git(fleet.remote, 'ls-tree', '--name-only', commit).includes('.uncommitted');
+    });
+    await lost.lose();
+    expect(existsSync(lost.folder)).toBe(false);
+    other.start();
+    await fleet.untilDone([task!]);
+    await fleet.until(() => other.leftBehind().length === 0 && fleet.refs().size === 1);
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
+  const files = git(fleet.remote, 'ls-tree', '-r', '--name-only', 'main').split('\n');
+  expect(files).toEqual(expect.arrayContaining([`${task}.committed`, `${task}.uncommitted`]));
+  expect(git(fleet.remote, 'show', 'main:shared.txt')).toContain(`as ${task} has it`);
+  // They came back as they were: uncommitted.
+  expect(fleet.said()).toContain(`status ${task}  M shared.txt,?? ${task}.uncommitted,`);
+  expect(fleet.said().find((line) => line.startsWith(`context ${task}`))).not.toMatch(/ 0$/);
+  expect(path.basename(other.folder)).toBe('machine 2');
+});
