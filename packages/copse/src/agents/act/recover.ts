@@ -32,6 +32,7 @@ import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
 
 export interface Crash {
   readonly task: TaskId;
@@ -171,6 +172,8 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
 
 interface Rescued {
   readonly ref: string | null;
+  /** What is known instead, if its worktree is not here. */
+  readonly known?: string;
   /** Null when they cannot be listed. */
   readonly uncommitted: readonly string[] | null;
   /** Why they are not saved. */
@@ -194,9 +197,9 @@ async function rescueIfReadable(
 async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   const { git, clock } = context;
   const worktree = (await workspaceOf(context, task))?.worktree;
-  if (!worktree) return { ref: null, uncommitted: [] };
+  if (!worktree) return { ref: null, uncommitted: null, known: await whereText(context, task, clock.now()) };
   const facts = await git.look(worktree.path);
-  if (facts.state !== 'healthy') return { ref: null, uncommitted: [] };
+  if (facts.state !== 'healthy') return { ref: null, uncommitted: null, known: UNUSABLE };
   const { changed, untracked } = await git.uncommitted(worktree.path);
   const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
   const uncommitted = [...changed, ...untracked];
@@ -210,9 +213,13 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   }
 }
 
-function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem }: Rescued): string {
+const UNUSABLE = 'Its worktree is gone or unusable, so nothing is known about uncommitted files.';
+
+function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem, known }: Rescued): string {
   const lines =
-    uncommitted === null
+    known !== undefined
+      ? [known]
+      : uncommitted === null
       ? ['Its worktree cannot be read; nothing in it was changed.']
       : uncommitted.length === 0
         ? ['All changes were committed.']

@@ -10,6 +10,7 @@ import type { Git, RemoteFailure, WorkRef } from '../../../git/port.ts';
 import type { Landing } from '../../../queue/rules/landing.ts';
 import type { Attempt, WorkSnapshot } from '../../../tasks/rules/attempt.ts';
 import type { WorkspaceSettings } from '../../../config/workspace.ts';
+import type { WorkspaceContext } from '../context.ts';
 
 interface Sharing {
   readonly board: Pick<Board, 'engine'>;
@@ -85,4 +86,30 @@ export async function workRefsOf(board: BoardReader, task: TaskId): Promise<read
   const tokens = attempts.flatMap(({ token, lastSnapshot }) => (lastSnapshot ? [token] : []));
   const now = (await board.get('task', task))?.token;
   return [...new Set([...tokens, ...(now === undefined ? [] : [now])])].map((token) => ({ task, token }));
+}
+
+interface Bringing {
+  readonly board: Board;
+  readonly git: Git;
+}
+
+/** Brings the newest shared work of a task here, with its submitted commit. Undefined: the board knows of none. */
+export async function bringNewest(
+  { board, git }: Bringing,
+  task: TaskId,
+): Promise<{ readonly work: SharedWork; readonly brought: Brought } | undefined> {
+  if (board.engine !== 'postgres' || (await git.remoteName()) === undefined) return undefined;
+  const work = await newestSharedWork(board, task);
+  return work && { work, brought: await bringShared({ git }, work, work.snapshot.commit) };
+}
+
+/** Puts a commit of this machine on the remote for a task that a person queues or finishes. Whether it did is said later. */
+export async function shareHead(
+  context: Sharing & Pick<WorkspaceContext, 'rescues' | 'clock'> & { readonly git: Git },
+  of: WorkRef,
+  head: CommitId,
+): Promise<void> {
+  if (!(await sharesWork(context))) return;
+  const { git, rescues, clock } = context;
+  await git.work.push(of, await rescues.wrap({ task: of.task, head, at: clock.now() }));
 }

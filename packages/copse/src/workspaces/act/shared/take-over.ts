@@ -10,6 +10,7 @@ import type { CommitId, FencingToken, TaskId } from '../../../kernel/ids.ts';
 import { spanText } from '../../../kernel/time.ts';
 import type { TravelledRescue } from '../../../git/port.ts';
 import type { Attempt } from '../../../tasks/rules/attempt.ts';
+import { machineName } from './elsewhere.ts';
 import { bringShared, newestSharedWork, type SharedWork, sharesWork } from './share-work.ts';
 import type { WorkspaceContext } from '../context.ts';
 
@@ -40,7 +41,7 @@ export async function findTakeOver(
   if (isHere && isTaken) return { kind: 'none', notes: [] };
   const { commit } = from.snapshot;
   const brought = await bringShared(context, from, commit);
-  const machine = await machineName(context, from.node);
+  const machine = await machineName(board, from.node);
   if (brought.kind === 'failed' && brought.because !== 'no_remote') {
     const reason = `${task} was worked on by ${machine}, and its work cannot be fetched: ${brought.reason}`;
     return { kind: 'unreachable', reason };
@@ -83,11 +84,6 @@ async function lostWithout(
     (token === undefined || one.token < token) &&
     one.lastSnapshot === undefined;
   const lost = (await context.board.list('attempt', { task })).filter(isLater);
-  const names = await Promise.all([...new Set(lost.map(({ node }) => node))].map((id) => machineName(context, id)));
+  const names = await Promise.all([...new Set(lost.map(({ node }) => node))].map((id) => machineName(context.board, id)));
   return names.map((name) => `${name} worked on it too; no snapshot of that reached the remote.`);
-}
-
-async function machineName({ board }: WorkspaceContext, node: SharedWork['node']): Promise<string> {
-  const name = (await board.get('node', node))?.name;
-  return name === undefined ? `machine ${node}` : `machine ${name} (${node})`;
 }

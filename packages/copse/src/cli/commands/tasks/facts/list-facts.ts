@@ -53,10 +53,16 @@ export async function loadFacts(
     const hasAsked = attention !== null && session?.question?.answer === null;
     const question = hasAsked ? await openQuestionOf(board, task) : undefined;
     const message = attention === null || question ? null : await lastMessage(board, task.id, session?.id);
-    facts.set(task.id, { session, question, message });
+    facts.set(task.id, { session, question, message, travelProblem: await travelProblemOf(board, task) });
   }
   if (live.some(({ state }) => state.status === 'landing')) await addPlaces(cli, context, facts);
   return facts;
+}
+
+/** Work travels only between the machines of a board on PostgreSQL. */
+async function travelProblemOf(board: Board, { state }: TaskSummary): Promise<string | null> {
+  if (board.engine !== 'postgres' || state.status !== 'in_progress') return null;
+  return (await board.get('attempt', state.claim.attempt))?.travelProblem ?? null;
 }
 
 function sessionOf({ state, session }: TaskSummary): SessionId | null {

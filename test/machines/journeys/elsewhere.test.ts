@@ -1,0 +1,65 @@
+/** Commands about a task whose worktree is on another machine: they work or explain. */
+
+import { expect, it } from 'vitest';
+
+import { newArea } from '../../support/cli.ts';
+import { Fleet } from '../support/nodes.ts';
+
+const area = newArea();
+
+const AGENT = `
+name=$COPSE_TASK_ID
+echo text >"$name.txt"
+commit "$name.txt"
+case \${COPSE_WORKTREE_BRANCH#*/} in
+  stuck*)
+    echo unfinished >"$name.draft"
+    copse stuck --reason 'This way or that?' >/dev/null
+    ;;
+  *) finish ;;
+esac`;
+
+it('the other machine shows, compares, merges, takes over, cleans up and deletes', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, landing: { policy: 'review' } });
+  const [first, second] = [fleet.machine(1), fleet.machine(2)];
+  const [done, stuck, gone] = await fleet.add('review me', 'stuck here', 'stuck there');
+  const orchestrator = first.start();
+  const story: string[] = [];
+  const told = async (...argv: readonly string[]) => {
+    const { code, stdout, stderr } = await second.copse(...argv);
+    const text = `${stdout}${stderr}`;
+    story.push(`$ copse ${argv.join(' ')} -> ${code}\n${text}`);
+    return { code, text };
+  };
+  try {
+    await fleet.until(async () => (await fleet.status(done!)) === 'in_review');
+    for (const task of [stuck!, gone!]) await fleet.until(async () => (await fleet.status(task)) === 'stuck');
+    orchestrator.interrupt();
+    await orchestrator.ended;
+
+    for (const task of [done!, stuck!])
+      for (const command of ['show', 'why', 'logs', 'diff', 'review', 'cleanup', 'sync'])
+        expect((await told(command, task)).text).not.toMatch(/\n\s+at .*:\d+|GitFailed|ended with exit code/);
+    expect((await told('diff', done!)).text).toContain(`${done}.txt`);
+    // A snapshot is shown as what it is.
+    expect((await told('diff', stuck!)).text).toContain(`${stuck}.draft`);
+    expect((await told('show', stuck!)).text).toMatch(/machine .*n-\w+/);
+
+    const merged = await told('merge', done!);
+    expect(merged).toMatchObject({ code: 0 });
+    expect(await fleet.status(done!)).toBe('done');
+
+    const taken = await told('work', stuck!);
+    expect(taken).toMatchObject({ code: 0 });
+    expect(taken.text).toContain('It continues the work of machine');
+    expect(second.git('-C', `.worktrees/${stuck}`, 'status', '--porcelain')).toBe(`?? ${stuck}.draft`);
+
+    expect(await told('delete', gone!, '--force')).toMatchObject({ code: 0 });
+    expect([...fleet.refs('refs/copse/work/').keys()].filter((ref) => ref.includes(gone!))).toEqual([]);
+    // What only the remote had is still to be had here.
+    const [rescue = ''] = second.git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`).split('\n');
+    expect(second.git('ls-tree', '-r', '--name-only', rescue)).toContain(`${gone}.draft`);
+  } catch (error) {
+    throw new Error(`${story.join('\n')}\n${fleet.story()}`, { cause: error });
+  }
+});
