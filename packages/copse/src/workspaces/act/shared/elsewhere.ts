@@ -27,9 +27,14 @@ export async function findElsewhere({ board, node }: Here, task: TaskId): Promis
   return { workspace: last, machine: await machineName(board, last.node) };
 }
 
+/** In a sentence; `labelOf` in a table. */
 export async function machineName(board: BoardReader, node: NodeId): Promise<string> {
+  return `machine ${await labelOf(board, node)}`;
+}
+
+export async function labelOf(board: BoardReader, node: NodeId): Promise<string> {
   const name = (await board.get('node', node))?.name;
-  return name === undefined ? `machine ${node}` : `machine ${name} (${node})`;
+  return name === undefined ? node : `${name} (${node})`;
 }
 
 /** "The worktree of cp-a1b2 is on machine n-…", or that it has none; then what the remote has. */

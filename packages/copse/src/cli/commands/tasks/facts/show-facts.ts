@@ -58,8 +58,8 @@ async function machineOf(
   const last = workspaces.findLast((one) => one.worktree !== null);
   if (board.engine !== 'postgres' || last === undefined) return null;
   if (last.node === nodeHere(requireRepository(cli))) return null;
-  const { machineName } = await import('../../../../workspaces/act/shared/elsewhere.ts');
-  return machineName(board, last.node);
+  const { labelOf } = await import('../../../../workspaces/act/shared/elsewhere.ts');
+  return labelOf(board, last.node);
 }
 
 export interface ShownAttempt {
