@@ -51,13 +51,13 @@ it('queued work whose leader loses the remote lands within a minute after it is 
   await using fleet = await Fleet.open(area, 1, { agent: AGENT });
   const [machine] = [fleet.machine(1)];
   const [task] = await fleet.add('one');
-  expect(await machine.copse('queue', 'pause', 'main')).toMatchObject({ code: 0 });
+  expect(await machine.copse('queue', 'pause')).toMatchObject({ code: 0 });
   machine.start();
   fleet.tell();
   try {
     await fleet.until(async () => (await fleet.status(task!)) === 'landing');
     const remote = fleet.away();
-    expect(await machine.copse('queue', 'resume', 'main')).toMatchObject({ code: 0 });
+    expect(await machine.copse('queue', 'resume')).toMatchObject({ code: 0 });
     await fleet.until(async () => {
       const [landing] = await fleet.board.openLandings();
       return landing?.waiting?.kind === 'remote_unreachable' || landing?.waiting?.kind === 'push_failed';
