@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 
-import { newArea } from '../../support/cli.ts';
+import { git, newArea } from '../../support/cli.ts';
 import { Fleet } from '../support/nodes.ts';
 
 const area = newArea();
@@ -22,7 +22,7 @@ esac`;
 it('the other machine shows, compares, merges, takes over, cleans up and deletes', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, landing: { policy: 'review' } });
   const [first, second] = [fleet.machine(1), fleet.machine(2)];
-  const [done, stuck, gone] = await fleet.add('review me', 'stuck here', 'stuck there');
+  const [done, stuck, gone, forged] = await fleet.add('review me', 'stuck here', 'stuck there', 'stuck too');
   const orchestrator = first.start();
   const story: string[] = [];
   const told = async (...argv: readonly string[]) => {
@@ -33,7 +33,8 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
   };
   try {
     await fleet.until(async () => (await fleet.status(done!)) === 'in_review');
-    for (const task of [stuck!, gone!]) await fleet.until(async () => (await fleet.status(task)) === 'stuck');
+    for (const task of [stuck!, gone!, forged!])
+      await fleet.until(async () => (await fleet.status(task)) === 'stuck');
     orchestrator.interrupt();
     await orchestrator.ended;
 
@@ -53,6 +54,14 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
     expect(taken).toMatchObject({ code: 0 });
     expect(taken.text).toContain('It continues the work of machine');
     expect(second.git('-C', `.worktrees/${stuck}`, 'status', '--porcelain')).toBe(`?? ${stuck}.draft`);
+
+    // Others may be able to push: only the commit that the board has counts.
+    const [ref = ''] = fleet.refs(`refs/copse/work/${forged}/`).keys();
+    git(fleet.remote, 'update-ref', ref, fleet.refs(`refs/copse/work/${gone}/`).values().next().value!);
+    const begun = await told('work', forged!);
+    expect(begun.text).toContain('is not on the remote any more. What was done there is not here.');
+    const files = second.git('-C', `.worktrees/${forged}`, 'ls-files', '--others', '--cached');
+    expect(files).not.toMatch(/\.draft/);
 
     expect(await told('delete', gone!, '--yes')).toMatchObject({ code: 0 });
     expect([...fleet.refs('refs/copse/work/').keys()].filter((ref) => ref.includes(gone!))).toEqual([]);

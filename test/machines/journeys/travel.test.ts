@@ -1,10 +1,10 @@
 /** Work travels: two clones of one remote on one PostgreSQL, with real orchestrators. */
 
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
+import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../../support/cli.ts';
 import { Fleet } from '../support/nodes.ts';
 
@@ -17,7 +17,7 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
   lost*)
     if [ -e "$name.committed" ]; then
       say status "$(git status --porcelain | tr '\\n' ',')"
-      say context "$(grep -c 'snapshot' AGENT_CONTEXT.md)"
+      say context "$(grep -c 'This is its last snapshot, of .* before that attempt ended. Changes after that are not here.' AGENT_CONTEXT.md)"
       git add --all -- '*.committed' '*.uncommitted' shared.txt && git commit --quiet --message 'feat: the rest' || exit 1
       finish
     else
@@ -30,8 +30,10 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
     fi
     ;;
   *)
-    echo text >"$name.txt"
-    commit "$name.txt"
+    if [ ! -e "$name.txt" ]; then
+      echo text >"$name.txt"
+      commit "$name.txt"
+    fi
     until_told
     finish
     ;;
@@ -59,31 +61,42 @@ it('two machines land what either of them finished, and leave nothing behind', a
   expect(new Set(fleet.said().map((line) => line.split(' ').slice(2).join(' ').split('/.worktrees')[0])).size).toBe(2);
 });
 
-it('a machine is lost with its clone: another one goes on from its last snapshot', async () => {
-  await using fleet = await Fleet.open(area, 2, { agent: AGENT });
-  const [lost, other] = [fleet.machine(1), fleet.machine(2)];
-  const [task] = await fleet.add('lost');
-  lost.start();
+it('a machine is lost with its clone: the other one finishes everything, from its last snapshots', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { max_agents: 3 } });
+  const [task = brand<TaskId>(''), ...others] = await fleet.add('lost', 'one', 'two', 'three', 'four', 'five');
+  for (const machine of fleet.machines) machine.start();
+  const lost = async () => {
+    const ready = () => fleet.said().find((line) => line.startsWith(`ready ${task}`));
+    await fleet.until(() => ready() !== undefined);
+    const began = fleet.said().find((line) => line.startsWith(`began ${task}`)) ?? '';
+    return fleet.machines.find(({ folder }) => began.includes(`${folder}/`))!;
+  };
+  let other = fleet.machine(1);
   try {
-    await fleet.until(() => fleet.said().some((line) => line.startsWith(`ready ${task}`)));
+    const machine = await lost();
+    other = fleet.machines.find((one) => one !== machine)!;
     await fleet.until(async () => {
-      const [attempt] = await fleet.board.list('attempt', { task: task! });
+      const [attempt] = await fleet.board.list('attempt', { task });
       const commit = attempt?.lastSnapshot?.commit;
       return commit !== undefined && git(fleet.remote, 'ls-tree', '--name-only', commit).includes('.uncommitted');
     });
-    await lost.lose();
-    expect(existsSync(lost.folder)).toBe(false);
-    other.start();
-    await fleet.untilDone([task!]);
+    await machine.lose();
+    expect(existsSync(machine.folder)).toBe(false);
+    fleet.tell();
+    await fleet.untilDone([task, ...others]);
     await fleet.until(() => other.leftBehind().length === 0 && fleet.refs().size === 1);
   } catch (error) {
     throw new Error(fleet.story(), { cause: error });
   }
   const files = git(fleet.remote, 'ls-tree', '-r', '--name-only', 'main').split('\n');
-  expect(files).toEqual(expect.arrayContaining([`${task}.committed`, `${task}.uncommitted`]));
+  const made = [`${task}.committed`, `${task}.uncommitted`, ...others.map((one) => `${one}.txt`)];
+  expect(files).toEqual(expect.arrayContaining(made));
   expect(git(fleet.remote, 'show', 'main:shared.txt')).toContain(`as ${task} has it`);
   // They came back as they were: uncommitted.
   expect(fleet.said()).toContain(`status ${task}  M shared.txt,?? ${task}.uncommitted,`);
-  expect(fleet.said().find((line) => line.startsWith(`context ${task}`))).not.toMatch(/ 0$/);
-  expect(path.basename(other.folder)).toBe('machine 2');
+  // Both say what is known, and nothing else.
+  expect(fleet.said()).toContain(`context ${task} 1`);
+  const ledger = (await fleet.board.list('ledger', { task })).map(({ text }) => text).join('\n');
+  expect(ledger).toMatch(/is on machine n-\w+\. Its last snapshot on the remote is \d+ \w+ old\./);
+  expect(ledger).not.toMatch(/committed/);
 });

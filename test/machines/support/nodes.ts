@@ -55,6 +55,8 @@ until_told() { while [ ! -e "$log.go" ] && [ ! -e "$log.$COPSE_TASK_ID.go" ]; do
 say began "$PWD"
 `;
 
+const GIVES_UP_MS = 150_000;
+
 let fleets = 0;
 
 export class Fleet implements AsyncDisposable {
@@ -64,6 +66,7 @@ export class Fleet implements AsyncDisposable {
   readonly url: string;
   readonly board: Board;
   readonly machines: Machine[] = [];
+  readonly #openedMs = performance.now();
 
   private constructor(place: string, url: string, board: Board) {
     this.place = place;
@@ -139,9 +142,12 @@ export class Fleet implements AsyncDisposable {
     return (await this.board.get('task', task))?.state.status;
   }
 
-  /** Waits until it is so; the test's time limit is the only one. */
+  /** Waits until it is so, and fails before the test's own time limit does: then the test can tell the story. */
   async until(what: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await what())) await sleep(50);
+    while (!(await what())) {
+      if (performance.now() - this.#openedMs > GIVES_UP_MS) throw new Error(`It never was so: ${String(what)}`);
+      await sleep(50);
+    }
   }
 
   async untilDone(tasks: readonly TaskId[]): Promise<void> {
@@ -173,6 +179,10 @@ export class Fleet implements AsyncDisposable {
   story(): string {
     return [
       ...this.said(),
+      `Refs of the remote: ${[...this.refs().keys()].join(' ')}`,
+      ...this.machines
+        .filter(({ folder }) => existsSync(folder))
+        .map((one) => `Left in ${one.folder}: ${one.leftBehind().join(' ')}`),
       ...this.machines.flatMap((one) => one.orchestrators.map(({ printed }) => `--- ${one.folder}\n${printed}`)),
     ].join('\n');
   }

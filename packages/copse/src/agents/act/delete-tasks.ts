@@ -48,7 +48,7 @@ export async function deleteWithWorkspaces(
     removals.set(id, removed);
   }
   // First: the board forgets with the task where its snapshots are.
-  for (const id of ids) await dropShared(context, id);
+  await dropShared(context, ids);
   const deleted = await deleteTasks(context, ids, input);
   if (deleted.kind === 'refused') return deleted;
   const results: DeletedTask[] = [];

@@ -42,7 +42,7 @@ export async function cancelTask(
     return { action: 'cancel' };
   });
   // The orchestrators tidy up what cannot be removed now.
-  if (stopped.kind === 'done') await dropShared(context, id);
+  if (stopped.kind === 'done') await dropShared(context, [id]);
   return stopped;
 }
 

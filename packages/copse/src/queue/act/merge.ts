@@ -225,7 +225,7 @@ async function withoutWorktree(context: RunContext, landed: LandedTask): Promise
   const { task } = landed;
   const note = (text: string): LandedTask => ({ ...landed, notes: [...landed.notes, text] });
   try {
-    await dropShared(context, task);
+    await dropShared(context, [task]);
     const removed = await removeWorkspace(context, task, { by: 'landing' });
     if (removed.kind === 'removed') {
       const { path: worktree, branch, becameOfBranch, notes } = removed;

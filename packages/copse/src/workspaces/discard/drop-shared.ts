@@ -9,18 +9,30 @@ import { bringShared, sharesWork, workRefsOf } from '../act/shared/share-work.ts
 import type { WorkspaceContext } from '../act/context.ts';
 
 /** Why they are still there; null if they are gone. The next round of tidying tries again. */
-export async function dropShared(context: WorkspaceContext, task: TaskId): Promise<string | null> {
+export async function dropShared(
+  context: WorkspaceContext,
+  tasks: readonly TaskId[],
+): Promise<string | null> {
   if (!(await sharesWork(context))) return null;
   const { board, git } = context;
-  const refs = await workRefsOf(board, task);
-  const state = (await board.get('task', task))?.state;
-  const hasLanded = state?.status === 'done';
-  if (!hasLanded) {
-    const problem = await keepAll(context, refs);
+  const statuses = await board.statuses(tasks);
+  const all: WorkRef[] = [];
+  const branches: RemoteBranch[] = [];
+  for (const task of tasks) {
+    const refs = await workRefsOf(board, task);
+    const hasLanded = statuses.get(task) === 'done';
+    const problem = hasLanded ? null : await keepAll(context, refs);
     if (problem !== null) return problem;
+    all.push(...refs);
+    if (hasLanded) branches.push(...(await landedBranches(context, task)));
   }
-  const dropped = await git.work.drop(refs, hasLanded ? await landedBranches(context, task) : []);
+  const dropped = await git.work.drop(all, branches);
   return dropped.kind === 'failed' ? dropped.reason : null;
+}
+
+interface RemoteBranch {
+  readonly branch: BranchName;
+  readonly tip: CommitId;
 }
 
 /** Every ref of a task that is over, also of tasks that other machines worked on. */
@@ -57,7 +69,7 @@ async function keepAll(context: WorkspaceContext, refs: readonly WorkRef[]): Pro
 async function landedBranches(
   { board }: WorkspaceContext,
   task: TaskId,
-): Promise<readonly { readonly branch: BranchName; readonly tip: CommitId }[]> {
+): Promise<readonly RemoteBranch[]> {
   const landed = (await board.list('landing', { task })).filter(({ state }) => state.status === 'landed');
   const [last] = landed.slice(-1);
   if (last === undefined) return [];

@@ -80,10 +80,10 @@ export async function bringShared(
   return { kind: (await git.tip(commit)) === undefined ? 'missing' : 'here' };
 }
 
-/** The refs of a task on the remote, by what the board has. */
+/** The refs that a task may have on the remote: a push may have arrived that the board was not told of. */
 export async function workRefsOf(board: BoardReader, task: TaskId): Promise<readonly WorkRef[]> {
   const attempts = await board.list('attempt', { task });
-  const tokens = attempts.flatMap(({ token, lastSnapshot }) => (lastSnapshot ? [token] : []));
+  const tokens = attempts.map(({ token }) => token);
   const now = (await board.get('task', task))?.token;
   return [...new Set([...tokens, ...(now === undefined ? [] : [now])])].map((token) => ({ task, token }));
 }

@@ -48,7 +48,7 @@ export async function findTakeOver(
   }
   const rescue = brought.kind === 'here' ? await rescues.adopt(commit) : undefined;
   if (rescue?.head == null) {
-    const gone = `${machine} worked on it, and its snapshot ${commit.slice(0, 10)} is not on the remote any more. What it did is not here.`;
+    const gone = `The snapshot ${commit.slice(0, 10)} of ${machine} is not on the remote any more. What was done there is not here.`;
     return { kind: 'none', notes: [gone, ...lost] };
   }
   const notes = [`It continues the work of ${machine}. ${await ageText(context, from)}`, ...lost];
@@ -85,5 +85,5 @@ async function lostWithout(
     one.lastSnapshot === undefined;
   const lost = (await context.board.list('attempt', { task })).filter(isLater);
   const names = await Promise.all([...new Set(lost.map(({ node }) => node))].map((id) => machineName(context.board, id)));
-  return names.map((name) => `${name} worked on it too; no snapshot of that reached the remote.`);
+  return names.map((name) => `No snapshot of what ${name} did reached the remote.`);
 }
