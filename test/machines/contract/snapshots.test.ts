@@ -21,7 +21,15 @@ import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { openRescues } from '../../../packages/copse/src/workspaces/git/rescue/rescues.ts';
 import { looksSecret } from '../../../packages/copse/src/workspaces/rules/travel.ts';
 import { git, newArea } from '../../support/cli.ts';
-import { FILES, type Site, everyByte, manifest, newSite, task, write } from '../../support/workspaces/rescues.ts';
+import {
+  FILES,
+  type Site,
+  everyByte,
+  manifest,
+  newSite,
+  task,
+  write,
+} from '../../support/workspaces/rescues.ts';
 
 const area = newArea();
 const branch = brand<BranchName>('work');
@@ -65,6 +73,7 @@ async function takeOver(other: Site, commit: CommitId): Promise<void> {
 }
 
 describe('a snapshot', () => {
+  // promise: snapshots-without-secrets
   it('changes no byte of index, HEAD, branch and files, and has all that git would take', async () => {
     const site = newSite(area, FILES);
     write(site.worktree, 'a.txt', 'changed\n');
@@ -99,6 +108,7 @@ describe('a snapshot', () => {
     expect((await captured(site, third.mark)).mark).not.toBe(third.mark);
   });
 
+  // promise: snapshots-without-secrets
   it('leaves out ignored files, secrets and what is too large, and names the latter', async () => {
     const site = newSite(area, { ...FILES, '.gitignore': '*.log\n' });
     const { fileBytes } = defaultPolicy.travel;
@@ -116,7 +126,9 @@ describe('a snapshot', () => {
     const names = git(site.repository, 'ls-tree', '-r', '--name-only', commit).split('\n');
     expect(names).toContain('.env.example');
     for (const name of [...left, 'out.log']) expect(names).not.toContain(name);
-    const sent = git(site.repository, 'rev-list', '--objects', '--no-object-names', commit, '^main').split('\n');
+    const sent = git(site.repository, 'rev-list', '--objects', '--no-object-names', commit, '^main').split(
+      '\n',
+    );
     const texts = sent.map((id) => git(site.repository, 'cat-file', '-p', id)).join('\n');
     expect(texts).not.toContain('geheim');
   });
@@ -152,7 +164,7 @@ describe('on another machine', () => {
     write(site.worktree, 'a.txt', 'ours\n');
     git(site.worktree, 'commit', '--quiet', '--all', '--message=ours');
     const other = otherMachine(site);
-    expect(() => git(site.worktree, 'merge', '--quiet', 'side')).toThrow();
+    expect(() => git(site.worktree, 'merge', '--quiet', 'side')).toThrow('CONFLICT');
     const { commit } = await captured(site);
     await openWorkRefs(dirOf(site)).push({ task, token }, commit);
     await openWorkRefs(other.dir).fetch([{ task, token }]);
@@ -211,12 +223,22 @@ describe('refs on the remote', () => {
     expect(existsSync(ran)).toBe(false);
     // An address that no person accepted gets nothing.
     git(site.repository, 'config', 'remote.origin.url', other.repository);
-    expect(await openWorkRefs(dir).push({ task, token }, commit)).toMatchObject({ because: 'remote_changed' });
+    expect(await openWorkRefs(dir).push({ task, token }, commit)).toMatchObject({
+      because: 'remote_changed',
+    });
   });
 });
 
 it('names that usually hold secrets are told from others', () => {
-  const secrets = ['.env', 'app/.env.local', 'x/.ssh/config', 'id_ed25519', 'cert.PEM', '.npmrc', 'secrets.prod.yaml'];
+  const secrets = [
+    '.env',
+    'app/.env.local',
+    'x/.ssh/config',
+    'id_ed25519',
+    'cert.PEM',
+    '.npmrc',
+    'secrets.prod.yaml',
+  ];
   const others = ['.env.example', 'environment.ts', 'key.ts', 'id_rsa.pub', 'secret-santa.md', 'monkey'];
   expect(secrets.filter((name) => !looksSecret(name))).toEqual([]);
   expect(others.filter(looksSecret)).toEqual([]);

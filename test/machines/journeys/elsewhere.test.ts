@@ -19,6 +19,7 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
   *) finish ;;
 esac`;
 
+// promise: snapshots-by-board
 it('the other machine shows, compares, merges, takes over, cleans up and deletes', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, landing: { policy: 'review' } });
   const [first, second] = [fleet.machine(1), fleet.machine(2)];
@@ -66,7 +67,9 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
     expect(await told('delete', gone!, '--yes')).toMatchObject({ code: 0 });
     expect([...fleet.refs('refs/copse/work/').keys()].filter((ref) => ref.includes(gone!))).toEqual([]);
     // What only the remote had is still to be had here.
-    const [rescue = ''] = second.git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`).split('\n');
+    const [rescue = ''] = second
+      .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`)
+      .split('\n');
     expect(second.git('ls-tree', '-r', '--name-only', rescue)).toContain(`${gone}.draft`);
   } catch (error) {
     throw new Error(`${story.join('\n')}\n${fleet.story()}`, { cause: error });

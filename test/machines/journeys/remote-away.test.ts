@@ -13,6 +13,7 @@ echo text >"$COPSE_TASK_ID.txt"
 commit "$COPSE_TASK_ID.txt"
 finish`;
 
+// promise: finished-work-shared
 it('finished work waits for the remote, can be cancelled, and lands within a minute after it is back', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT });
   const [first, second] = [fleet.machine(1), fleet.machine(2)];

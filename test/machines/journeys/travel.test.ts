@@ -39,6 +39,7 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
     ;;
 esac`;
 
+// promise: finished-work-shared
 it('two machines land what either of them finished, and leave nothing behind', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { max_agents: 3 } });
   const tasks = await fleet.add('one', 'two', 'three', 'four', 'five', 'six');
@@ -58,12 +59,23 @@ it('two machines land what either of them finished, and leave nothing behind', a
   const files = git(fleet.remote, 'ls-tree', '-r', '--name-only', 'main').split('\n');
   expect(files).toEqual(expect.arrayContaining(tasks.map((task) => `${task}.txt`)));
   expect([...fleet.refs().keys()]).toEqual(['refs/heads/main']);
-  expect(new Set(fleet.said().map((line) => line.split(' ').slice(2).join(' ').split('/.worktrees')[0])).size).toBe(2);
+  expect(
+    new Set(fleet.said().map((line) => line.split(' ').slice(2).join(' ').split('/.worktrees')[0])).size,
+  ).toBe(2);
 });
 
+// promise: work-travels
+// promise: says-what-it-knows
 it('a machine is lost with its clone: the other one finishes everything, from its last snapshots', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { max_agents: 3 } });
-  const [task = brand<TaskId>(''), ...others] = await fleet.add('lost', 'one', 'two', 'three', 'four', 'five');
+  const [task = brand<TaskId>(''), ...others] = await fleet.add(
+    'lost',
+    'one',
+    'two',
+    'three',
+    'four',
+    'five',
+  );
   for (const machine of fleet.machines) machine.start();
   const lost = async () => {
     const ready = () => fleet.said().find((line) => line.startsWith(`ready ${task}`));
@@ -78,7 +90,9 @@ it('a machine is lost with its clone: the other one finishes everything, from it
     await fleet.until(async () => {
       const [attempt] = await fleet.board.list('attempt', { task });
       const commit = attempt?.lastSnapshot?.commit;
-      return commit !== undefined && git(fleet.remote, 'ls-tree', '--name-only', commit).includes('.uncommitted');
+      return (
+        commit !== undefined && git(fleet.remote, 'ls-tree', '--name-only', commit).includes('.uncommitted')
+      );
     });
     await machine.lose();
     expect(existsSync(machine.folder)).toBe(false);

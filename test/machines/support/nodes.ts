@@ -145,7 +145,8 @@ export class Fleet implements AsyncDisposable {
   /** Waits until it is so, and fails before the test's own time limit does: then the test can tell the story. */
   async until(what: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await what())) {
-      if (performance.now() - this.#openedMs > GIVES_UP_MS) throw new Error(`It never was so: ${String(what)}`);
+      if (performance.now() - this.#openedMs > GIVES_UP_MS)
+        throw new Error(`It never was so: ${String(what)}`);
       await sleep(50);
     }
   }
@@ -183,7 +184,9 @@ export class Fleet implements AsyncDisposable {
       ...this.machines
         .filter(({ folder }) => existsSync(folder))
         .map((one) => `Left in ${one.folder}: ${one.leftBehind().join(' ')}`),
-      ...this.machines.flatMap((one) => one.orchestrators.map(({ printed }) => `--- ${one.folder}\n${printed}`)),
+      ...this.machines.flatMap((one) =>
+        one.orchestrators.map(({ printed }) => `--- ${one.folder}\n${printed}`),
+      ),
     ].join('\n');
   }
 
@@ -256,7 +259,9 @@ function processesOf(folder: string): readonly number[] {
     .filter((pid) => {
       try {
         const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
-        const stat = read('stat').replace(/^.*\) /s, '').split(' ');
+        const stat = read('stat')
+          .replace(/^.*\) /s, '')
+          .split(' ');
         if (stat[0] === 'Z' || stat[1] === own) return false;
         const traces = [read('cmdline'), read('environ'), readlinkSync(`/proc/${pid}/cwd`)];
         return traces.some((text) => text.includes(`${folder}/`) || text.endsWith(folder));

@@ -297,11 +297,7 @@ export interface Rescues {
   /** For another machine. Leaves index, HEAD, branch and files unchanged, and makes no ref. */
   travelling(request: TravelRequest): Promise<TravelSnapshot>;
   /** The same of a commit alone. */
-  wrap(of: {
-    readonly task: TaskId;
-    readonly head: CommitId;
-    readonly at: Timestamp;
-  }): Promise<CommitId>;
+  wrap(of: { readonly task: TaskId; readonly head: CommitId; readonly at: Timestamp }): Promise<CommitId>;
   /** Makes a fetched snapshot a rescue of this machine. Undefined when the commit is none. */
   adopt(commit: CommitId): Promise<TravelledRescue | undefined>;
   /** Restores files, modes, links, the index and operations in progress; never overwrites a newer file. */

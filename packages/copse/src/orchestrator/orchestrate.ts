@@ -242,7 +242,8 @@ export class Orchestrator {
   /** For leaders of other machines, which say on the board what they lack. */
   #handIn(landings: readonly Landing[]): void {
     for (const landing of landings) {
-      if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id))) continue;
+      if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id)))
+        continue;
       this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
       this.#inBackground(landing.task, () => handIn(this.#context, landing));
     }

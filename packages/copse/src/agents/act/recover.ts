@@ -220,10 +220,10 @@ function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem, k
     known !== undefined
       ? [known]
       : uncommitted === null
-      ? ['Its worktree cannot be read; nothing in it was changed.']
-      : uncommitted.length === 0
-        ? ['All changes were committed.']
-        : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
+        ? ['Its worktree cannot be read; nothing in it was changed.']
+        : uncommitted.length === 0
+          ? ['All changes were committed.']
+          : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];

@@ -357,7 +357,11 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
     const notes = await runAfterHooks(context, orders, prepared, environment);
     const shared = await shareFinished(attempt, look);
     if (shared === 'lost') return { kind: 'lost' };
-    return end(attempt, await finishedBy(context, orders, look, [...notes, ...shared, ...warnings]), exitCode);
+    return end(
+      attempt,
+      await finishedBy(context, orders, look, [...notes, ...shared, ...warnings]),
+      exitCode,
+    );
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;
@@ -372,7 +376,10 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
 }
 
 /** Before the task is queued or in review: another machine may land it. Notes about what it cannot. */
-async function shareFinished({ travel }: RunningAttempt, look: GateLook): Promise<readonly string[] | 'lost'> {
+async function shareFinished(
+  { travel }: RunningAttempt,
+  look: GateLook,
+): Promise<readonly string[] | 'lost'> {
   const { head, verdict } = look;
   if (travel === null || head === null || verdict.kind !== 'passed' || !verdict.hasChanges) return [];
   const shared = await travel.finished(head);

@@ -47,7 +47,10 @@ const attentions: Readonly<Record<Attention, string>> = {
   idle: 'waits for you',
 };
 
-function waitsLine({ question, session, message, travelProblem }: ReasonFacts, now: Timestamp): string | null {
+function waitsLine(
+  { question, session, message, travelProblem }: ReasonFacts,
+  now: Timestamp,
+): string | null {
   if (question !== undefined)
     return `asks to use ${oneLine(question.tool)} (waiting ${age(question.since, now)}): ${oneLine(question.what)}`;
   const attention = session?.state.life === 'live' ? session.state.attention : null;

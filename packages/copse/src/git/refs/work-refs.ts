@@ -11,14 +11,23 @@ import { type CommitId, type FencingToken, brand, parseTaskId } from '../../kern
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { RemoteFailure, WorkRef, WorkRefs } from '../port.ts';
 import { git, tryGit, type TrustedDir } from '../process.ts';
-import { FETCH_OPTIONS, PUSH_OPTIONS, type Address, addressOf, lastLine, reach, remoteName } from './remote.ts';
+import {
+  FETCH_OPTIONS,
+  PUSH_OPTIONS,
+  type Address,
+  addressOf,
+  lastLine,
+  reach,
+  remoteName,
+} from './remote.ts';
 
 const WORK = 'refs/copse/work';
 const FETCHED = 'refs/copse/fetched';
 
 export function openWorkRefs(dir: TrustedDir): WorkRefs {
   return {
-    push: (of, commit, timeoutMs) => withRemote(dir, (address) => push(dir, address, { of, commit, timeoutMs })),
+    push: (of, commit, timeoutMs) =>
+      withRemote(dir, (address) => push(dir, address, { of, commit, timeoutMs })),
     fetch: (refs) => withRemote(dir, (address) => fetch(dir, address, refs)),
     list: () => withRemote(dir, (address) => list(dir, address)),
     drop: (refs, branches) => withRemote(dir, (address) => drop(dir, address, refs, branches)),
@@ -28,7 +37,7 @@ export function openWorkRefs(dir: TrustedDir): WorkRefs {
   };
 }
 
-export function workRef({ task, token }: WorkRef): string {
+function workRef({ task, token }: WorkRef): string {
   return `${WORK}/${task}/${token}`;
 }
 

@@ -35,7 +35,8 @@ export async function queueTask(
   const workspace = await workspaceOf(context, id);
   const worktree = workspace?.worktree ?? null;
   const submitted = known?.state.status === 'in_review' ? known.state.head : undefined;
-  if (submitted !== undefined && (await context.git.tip(submitted)) === undefined) await bringNewest(context, id);
+  if (submitted !== undefined && (await context.git.tip(submitted)) === undefined)
+    await bringNewest(context, id);
   const read = await readBranch(context, id, worktree, submitted);
   if (read.kind === 'refused') return read;
   const { tip, unfinished } = read.value;

@@ -1,7 +1,15 @@
 /** An attempt: one process life inside a session. */
 
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
-import type { AttemptId, CommitId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type {
+  AttemptId,
+  CommitId,
+  FencingToken,
+  NodeId,
+  SessionId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
 import type { EndReason } from '../../agents/rules/session/session.ts';
 
 export interface Attempt {

@@ -87,7 +87,9 @@ async function diffShared(context: DiffContext, task: TaskId, options: DiffOptio
   if (!worktree || found?.brought.kind !== 'here') {
     const where = await whereText(context, task, clock.now());
     const why = found?.brought.kind === 'failed' ? ` ${found.brought.reason}` : '';
-    const reason = `${where}${why} So there is nothing to compare.`;
+    const reason = elsewhere
+      ? `${where}${why} So there is nothing to compare.`
+      : `${task} has no worktree on this machine, so there is nothing to compare.`;
     return { kind: 'refused', because: 'no_workspace', reason, next: [`copse work ${task}`] };
   }
   const { snapshot } = found.work;
@@ -103,7 +105,14 @@ async function diffShared(context: DiffContext, task: TaskId, options: DiffOptio
   }
   const to = submitted ?? snapshot.commit;
   const diff = await diffs.compare({ from, to, ...(options.withoutPatch && { withoutPatch: true }) });
-  return { kind: 'found', diff, base: base?.branch ?? worktree.baseBranch, from, head, branch: worktree.branch };
+  return {
+    kind: 'found',
+    diff,
+    base: base?.branch ?? worktree.baseBranch,
+    from,
+    head,
+    branch: worktree.branch,
+  };
 }
 
 /** The commit it began at, if the branch still contains it; for when the base was deleted. */

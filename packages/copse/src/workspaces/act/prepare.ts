@@ -105,8 +105,9 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const free = known?.worktree?.branch ?? (await freeName(context, task.id, named.branch));
   const path = await worktreePath(context, task.id, known);
   await context.git.repair(path);
-  const isHere =
-    (await context.git.look(path)).state === 'healthy' || (await context.git.tip(branchRef(free))) !== undefined;
+  const isHere = async () =>
+    (await context.git.look(path)).state === 'healthy' ||
+    (await context.git.tip(branchRef(free))) !== undefined;
   const taking = await findTakeOver(context, task.id, { token: request.token, isHere });
   if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
   const found = await gatherFacts(context, task.id, path, free);
@@ -297,7 +298,8 @@ async function make(
 ): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
   const { git, settings } = context;
   if (plan.from === 'snapshot' && localTip !== undefined) {
-    if (!(await git.isAncestor(localTip, plan.start))) await keepTip(context, task, localTip, context.clock.now());
+    if (!(await git.isAncestor(localTip, plan.start)))
+      await keepTip(context, task, localTip, context.clock.now());
     const moved = await git.moveRef(branchRef(branch), localTip, plan.start, beginningMessage(task));
     if (moved.kind !== 'moved') throw new Error(`The branch ${branch} moved while ${task} was prepared`);
   } else if (plan.from !== 'branch') {
@@ -335,7 +337,12 @@ async function restoreTaken(
 }
 
 function remoteAway(task: TaskId, reason: string): Prepared {
-  return { kind: 'refused', because: 'remote_away', reason, next: [`copse work ${task}`, `copse show ${task}`] };
+  return {
+    kind: 'refused',
+    because: 'remote_away',
+    reason,
+    next: [`copse work ${task}`, `copse show ${task}`],
+  };
 }
 
 /** A pool entry is a finished worktree. False: make a new one. */

@@ -47,7 +47,13 @@ export async function tidyShared(context: WorkspaceContext): Promise<void> {
     return status === undefined || status === 'done' || status === 'cancelled';
   });
   const isDone = ({ task }: WorkRef) => statuses.get(task) === 'done';
-  if ((await keepAll(context, over.filter((one) => !isDone(one)))) !== null) return;
+  if (
+    (await keepAll(
+      context,
+      over.filter((one) => !isDone(one)),
+    )) !== null
+  )
+    return;
   await git.work.drop(over);
 }
 
@@ -66,10 +72,7 @@ async function keepAll(context: WorkspaceContext, refs: readonly WorkRef[]): Pro
 }
 
 /** Branches that were made for the task, if they are on the remote as they landed. */
-async function landedBranches(
-  { board }: WorkspaceContext,
-  task: TaskId,
-): Promise<readonly RemoteBranch[]> {
+async function landedBranches({ board }: WorkspaceContext, task: TaskId): Promise<readonly RemoteBranch[]> {
   const landed = (await board.list('landing', { task })).filter(({ state }) => state.status === 'landed');
   const [last] = landed.slice(-1);
   if (last === undefined) return [];

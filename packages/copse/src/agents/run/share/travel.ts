@@ -15,14 +15,9 @@ import { type Outcome, change } from '../../../board/context.ts';
 import { isFinished } from '../../../tasks/rules/task.ts';
 import { sharesWork } from '../../../workspaces/act/shared/share-work.ts';
 import type { AttemptContext } from '../context.ts';
-import { type RunningAttempt, asNode } from '../surroundings.ts';
+import { type FinishedHead, type RunningAttempt, type WorkTravel, asNode } from '../surroundings.ts';
 
 type Captured = Extract<TravelSnapshot, { kind: 'captured' }>;
-
-export type FinishedHead =
-  /** `note`: other machines cannot land it. */
-  | { readonly kind: 'travelled'; readonly note: string | null }
-  | { readonly kind: 'lost' };
 
 export async function openTravel(attempt: Omit<RunningAttempt, 'travel'>): Promise<Travel | null> {
   const { context, worktree, prepared } = attempt;
@@ -46,7 +41,7 @@ export async function saysProblem(
   if (said.kind === 'refused') context.log(said.refusal.reason);
 }
 
-export class Travel {
+class Travel implements WorkTravel {
   readonly #attempt: Omit<RunningAttempt, 'travel'>;
   readonly #worktree: string;
   readonly #branch: BranchName;
@@ -59,11 +54,7 @@ export class Travel {
   #busy: Promise<unknown> = Promise.resolve();
   #looping: Promise<void> = Promise.resolve();
 
-  constructor(
-    attempt: Omit<RunningAttempt, 'travel'>,
-    worktree: string,
-    branch: BranchName,
-  ) {
+  constructor(attempt: Omit<RunningAttempt, 'travel'>, worktree: string, branch: BranchName) {
     this.#attempt = attempt;
     this.#worktree = worktree;
     this.#branch = branch;

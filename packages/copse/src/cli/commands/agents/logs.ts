@@ -43,7 +43,12 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
       const last = attempts.at(-1);
       if (last !== undefined && last.node !== node) {
         const machine = await machineName(board, last.node);
-        fail('not_found', `The output of ${id} is on ${machine}.`, `copse logs ${id} there`, `copse diff ${id}`);
+        fail(
+          'not_found',
+          `The output of ${id} is on ${machine}.`,
+          `copse logs ${id} there`,
+          `copse diff ${id}`,
+        );
       }
       fail('not_found', `There is no output of ${id} yet.`, `copse why ${id}`, ...hint);
     }

@@ -62,7 +62,7 @@ function hasLandedSince(
   });
 }
 
-export type Brought =
+export type BroughtWork =
   | { readonly kind: 'here' }
   /** The remote has it no longer, or has another commit there. */
   | { readonly kind: 'missing' }
@@ -73,7 +73,7 @@ export async function bringShared(
   { git }: { readonly git: Pick<Git, 'tip' | 'work'> },
   of: WorkRef,
   commit: CommitId,
-): Promise<Brought> {
+): Promise<BroughtWork> {
   if ((await git.tip(commit)) !== undefined) return { kind: 'here' };
   const fetched = await git.work.fetch([of]);
   if (fetched.kind === 'failed') return fetched;
@@ -97,7 +97,7 @@ interface Bringing {
 export async function bringNewest(
   { board, git }: Bringing,
   task: TaskId,
-): Promise<{ readonly work: SharedWork; readonly brought: Brought } | undefined> {
+): Promise<{ readonly work: SharedWork; readonly brought: BroughtWork } | undefined> {
   if (board.engine !== 'postgres' || (await git.remoteName()) === undefined) return undefined;
   const work = await newestSharedWork(board, task);
   return work && { work, brought: await bringShared({ git }, work, work.snapshot.commit) };

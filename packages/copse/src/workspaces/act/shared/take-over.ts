@@ -30,7 +30,7 @@ export type TakeOver =
 export async function findTakeOver(
   context: WorkspaceContext,
   task: TaskId,
-  { token, isHere }: { readonly token: FencingToken | undefined; readonly isHere: boolean },
+  { token, isHere }: { readonly token: FencingToken | undefined; readonly isHere: () => Promise<boolean> },
 ): Promise<TakeOver> {
   if (!(await sharesWork(context))) return { kind: 'none', notes: [] };
   const { board, git, node, rescues } = context;
@@ -38,7 +38,7 @@ export async function findTakeOver(
   const lost = await lostWithout(context, task, { token, from });
   if (from === undefined) return { kind: 'none', notes: lost };
   const isTaken = from.node === node || (await git.tip(takenRef(from))) !== undefined;
-  if (isHere && isTaken) return { kind: 'none', notes: [] };
+  if (isTaken && (await isHere())) return { kind: 'none', notes: [] };
   const { commit } = from.snapshot;
   const brought = await bringShared(context, from, commit);
   const machine = await machineName(board, from.node);
@@ -68,7 +68,8 @@ function takenRef({ task, token }: SharedWork): string {
 async function ageText({ board }: WorkspaceContext, { task, token, snapshot }: SharedWork): Promise<string> {
   const attempts = await board.list('attempt', { task });
   const end = attempts.find((one) => one.token === token)?.end;
-  const before = end == null ? '' : `, ${spanText(Math.max(0, end.at - snapshot.at))} before that attempt ended`;
+  const before =
+    end == null ? '' : `, ${spanText(Math.max(0, end.at - snapshot.at))} before that attempt ended`;
   return `This is its last snapshot, of ${new Date(snapshot.at).toISOString()}${before}. Changes after that are not here.`;
 }
 
@@ -84,6 +85,8 @@ async function lostWithout(
     (token === undefined || one.token < token) &&
     one.lastSnapshot === undefined;
   const lost = (await context.board.list('attempt', { task })).filter(isLater);
-  const names = await Promise.all([...new Set(lost.map(({ node }) => node))].map((id) => machineName(context.board, id)));
+  const names = await Promise.all(
+    [...new Set(lost.map(({ node }) => node))].map((id) => machineName(context.board, id)),
+  );
   return names.map((name) => `No snapshot of what ${name} did reached the remote.`);
 }

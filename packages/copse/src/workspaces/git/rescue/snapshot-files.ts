@@ -106,12 +106,12 @@ export async function captureFiles(
   };
 }
 
-interface Reading {
+interface FileReading {
   readonly head: () => Promise<string | undefined>;
   readonly leaveOut: LeaveOut;
 }
 
-async function capture(dir: TrustedDir, place: Place, scratch: string, reading: Reading): Promise<Files> {
+async function capture(dir: TrustedDir, place: Place, scratch: string, reading: FileReading): Promise<Files> {
   const index = path.join(scratch, 'index');
   await joinSplitIndex(dir, place, index);
   const stagedIndex = path.join(scratch, 'staged');
@@ -165,7 +165,7 @@ async function readFiles(
   dir: TrustedDir,
   { worktree, isMain }: Place,
   index: string,
-  { head, leaveOut }: Reading,
+  { head, leaveOut }: FileReading,
 ): Promise<ReadFiles> {
   const careful = carefulSettings(index);
   const options: GitOptions = { index, workTree: worktree, isRaw: true };

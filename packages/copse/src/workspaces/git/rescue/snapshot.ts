@@ -216,7 +216,11 @@ function stageAsFile(line: string): readonly string[] {
   return mode === '160000' ? [] : [`100644 ${id}\tstages/${id}`];
 }
 
-export async function changedPaths(dir: TrustedDir, before: string, after: string): Promise<readonly string[]> {
+export async function changedPaths(
+  dir: TrustedDir,
+  before: string,
+  after: string,
+): Promise<readonly string[]> {
   return entries(await git(dir, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]));
 }
 

@@ -50,11 +50,7 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
 }
 
 /** Of a worktree on another machine. */
-async function machineOf(
-  cli: Cli,
-  board: Board,
-  workspaces: readonly Workspace[],
-): Promise<string | null> {
+async function machineOf(cli: Cli, board: Board, workspaces: readonly Workspace[]): Promise<string | null> {
   const last = workspaces.findLast((one) => one.worktree !== null);
   if (board.engine !== 'postgres' || last === undefined) return null;
   if (last.node === nodeHere(requireRepository(cli))) return null;
