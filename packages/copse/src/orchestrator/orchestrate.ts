@@ -217,7 +217,7 @@ export class Orchestrator {
     this.#dropLanded();
   }
 
-  /** Removes the snapshots of landed tasks from the remote, many in one push. What fails is tried again by a later pass. */
+  /** Removes the snapshots of landed tasks from the remote, many in one push. A later pass repeats a push that failed. */
   #dropLanded(): void {
     if (this.#dropping !== null || this.#toDrop.size === 0) return;
     if (this.#isTooSoon(this.#dropFailedMs)) return;

@@ -16,7 +16,7 @@ export interface QueueMemory {
   /** What git fsck says against a head. */
   unsound: ReadonlyMap<CommitId, string>;
   readonly unexpected: Failures;
-  /** Landings whose commit could not be had, and when it is tried again. */
+  /** Landings whose commit could not be had, and when the leader asks for it again. */
   readonly missing: Map<LandingId, { readonly failures: number; readonly againMs: number }>;
   /** The last push that the remote refused. */
   refusal: {
