@@ -53,7 +53,6 @@ export const travel: Row = {
           change();
           const taken = await look(null);
           if (taken.kind !== 'captured') throw new Error(`The snapshot is ${taken.kind}`);
-          await git.work.newBytes(taken.commit, []);
           const pushed = await git.work.push({ task, token }, taken.commit);
           if (pushed.kind === 'failed') throw new Error(pushed.reason);
         },

@@ -48,6 +48,7 @@ class Travel implements WorkTravel {
   readonly #over = new AbortController();
   #known: string | null = null;
   #last: CommitId[] = [];
+  #lastHead: CommitId | null = null;
   #failures = 0;
   #notBeforeMs = -Infinity;
   #problem: string | null = null;
@@ -182,7 +183,9 @@ class Travel implements WorkTravel {
   async #send(seen: Captured, at: Timestamp, timeoutMs?: number): Promise<string | null> {
     const { context } = this.#attempt;
     const { pushBytes } = context.policy.travel;
-    const bytes = await context.git.work.newBytes(seen.commit, this.#last);
+    // What is uncommitted is bounded already.
+    const isCommitted = seen.head !== this.#lastHead;
+    const bytes = isCommitted ? await context.git.work.newBytes(seen.commit, this.#last) : 0;
     if (bytes > pushBytes) {
       const size = `${Math.round(bytes / MEGABYTE)} MB, more than the ${Math.round(pushBytes / MEGABYTE)} MB`;
       return `Its work is not on the remote: it has ${size} of a snapshot. It is pushed when it is finished.`;
@@ -192,6 +195,7 @@ class Travel implements WorkTravel {
     await this.#record(seen.commit, seen.head, at);
     this.#known = seen.mark;
     this.#last = [seen.commit];
+    this.#lastHead = seen.head;
     return null;
   }
 

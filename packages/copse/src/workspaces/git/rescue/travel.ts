@@ -64,7 +64,7 @@ export async function captureTravelling(
     const about = { head: brand<CommitId>(at.commit), mark, isClean, left: [...left].map(utf8).toSorted() };
     if (mark === request.known) return { kind: 'unchanged', ...about };
 
-    const changed = await changedPaths(dir, at.tree, files.tree);
+    const changed = files.changed ?? (await changedPaths(dir, at.tree, files.tree));
     const permissions = unusualPermissions(place.worktree, changed, scratch);
     const of = { place, notes, files, before: at.tree, scratch, request, permissions };
     const state = await saveState(dir, of);
@@ -158,7 +158,8 @@ async function withoutStagedSecrets(
   for (const name of secrets) left.add(name);
   const options = { index: files.index, workTree: worktree, isRaw: true };
   await git(dir, ['update-index', '-z', '--force-remove', '--stdin'], { ...options, input: nul(secrets) });
-  return { ...files, tree: await gitLine(dir, ['write-tree'], options), staged: undefined };
+  const tree = await gitLine(dir, ['write-tree'], options);
+  return { ...files, tree, staged: undefined, changed: undefined };
 }
 
 function markOf(parts: readonly (string | Buffer)[]): string {
