@@ -30,9 +30,13 @@ import { closeAtEnd } from '../../support/close-at-end.ts';
 export interface FleetSettings {
   /** The agent: a shell script with `say <word> <text>`, `commit <file>` and `until_told`. */
   readonly agent: string;
+  /** More settings of the agent. */
+  readonly worker?: Readonly<Record<string, unknown>>;
   readonly policy?: Readonly<Record<string, string | number>>;
   readonly landing?: Readonly<Record<string, unknown>>;
   readonly workspace?: Readonly<Record<string, unknown>>;
+  /** Of the orchestrators. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const quickly = {
@@ -66,9 +70,11 @@ export class Fleet implements AsyncDisposable {
   readonly url: string;
   readonly board: Board;
   readonly machines: Machine[] = [];
+  readonly #env: Readonly<Record<string, string>>;
   readonly #openedMs = performance.now();
 
-  private constructor(place: string, url: string, board: Board) {
+  private constructor(place: string, url: string, board: Board, env: Readonly<Record<string, string>>) {
+    this.#env = env;
     this.place = place;
     this.remote = path.join(place, 'remote ü.git');
     this.log = path.join(place, 'said.log');
@@ -85,7 +91,7 @@ export class Fleet implements AsyncDisposable {
       id: `bo-${fleets}`,
       at: Date.now(),
     });
-    const fleet = new Fleet(place, url, board);
+    const fleet = new Fleet(place, url, board, settings.env ?? {});
     writeFileSync(fleet.log, '');
     const script = path.join(place, 'agent.sh');
     writeFileSync(script, `${BEGINNING}${settings.agent}\n`);
@@ -107,7 +113,7 @@ export class Fleet implements AsyncDisposable {
     // Agents do not get the variables of git.
     git(folder, 'config', 'user.name', 'Agent');
     git(folder, 'config', 'user.email', 'agent@example.invalid');
-    const machine = new Machine(folder, this.url);
+    const machine = new Machine(folder, this.url, this.#env);
     this.machines.push(machine);
     return machine;
   }
@@ -205,13 +211,16 @@ export class Machine {
   readonly env: Readonly<Record<string, string>>;
   readonly orchestrators: Orchestrating[] = [];
 
-  constructor(folder: string, board: string) {
+  readonly #more: Readonly<Record<string, string>>;
+
+  constructor(folder: string, board: string, more: Readonly<Record<string, string>>) {
+    this.#more = more;
     this.folder = folder;
     this.env = { COPSE_BOARD: board };
   }
 
   start(...options: readonly string[]): Orchestrating {
-    const started = new Orchestrating(this.folder, { ...plainEnv, ...this.env }, options);
+    const started = new Orchestrating(this.folder, { ...plainEnv, ...this.#more, ...this.env }, options);
     this.orchestrators.push(started);
     return started;
   }
@@ -276,10 +285,10 @@ function processesOf(folder: string): readonly number[] {
 function configuration(
   script: string,
   log: string,
-  { policy = {}, landing = {}, workspace = {} }: FleetSettings,
+  { worker = {}, policy = {}, landing = {}, workspace = {} }: FleetSettings,
 ): string {
   const sections = {
-    agents: { worker: { command: ['sh', script, log] } },
+    agents: { worker: { command: ['sh', script, log], ...worker } },
     policy: { ...quickly, ...policy },
     landing: { push: true, ...landing },
     workspace: { pool: 0, ...workspace },
