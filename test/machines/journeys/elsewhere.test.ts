@@ -56,6 +56,11 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
     expect(taken.text).toContain('It continues the work of machine');
     expect(second.git('-C', `.worktrees/${stuck}`, 'status', '--porcelain')).toBe(`?? ${stuck}.draft`);
 
+    // A reset begins from the base, and stays there.
+    expect(await told('work', stuck!, '--reset')).toMatchObject({ code: 0 });
+    expect(await told('work', stuck!, '--resume')).toMatchObject({ code: 0 });
+    expect(second.git('-C', `.worktrees/${stuck}`, 'ls-files', '--others', '--cached')).not.toContain(stuck!);
+
     // Others may be able to push: only the commit that the board has counts.
     const [ref = ''] = fleet.refs(`refs/copse/work/${forged}/`).keys();
     git(fleet.remote, 'update-ref', ref, fleet.refs(`refs/copse/work/${gone}/`).values().next().value!);

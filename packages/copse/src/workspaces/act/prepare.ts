@@ -37,12 +37,14 @@ import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { beginningMessage } from '../discard/stray-branches.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
-import { type TakeOver, findTakeOver, markTaken } from './shared/take-over.ts';
+import { type TakeOver, findTakeOver, leaveShared, markTaken } from './shared/take-over.ts';
 import { worktreePath } from './worktree-path.ts';
 
 export interface PrepareRequest extends Worker, NamedWork {
   /** Of the attempt that asks: its own lease does not keep it from setting a broken worktree aside. */
   readonly token?: FencingToken;
+  /** Begins anew: work of other machines is left. */
+  readonly isReset?: boolean;
   readonly onStep?: (step: PreparationStep) => void;
 }
 
@@ -108,7 +110,12 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const isHere = async () =>
     (await context.git.look(path)).state === 'healthy' ||
     (await context.git.tip(branchRef(free))) !== undefined;
-  const taking = await findTakeOver(context, task.id, { token: request.token, isHere });
+  if (request.isReset) await leaveShared(context, task.id);
+  const taking = await findTakeOver(context, task.id, {
+    token: request.token,
+    isHere,
+    isReset: request.isReset,
+  });
   if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
   const found = await gatherFacts(context, task.id, path, free);
   const snapshotStart = taking.kind === 'found' ? taking.start : undefined;

@@ -30,7 +30,15 @@ export type TakeOver =
 export async function findTakeOver(
   context: WorkspaceContext,
   task: TaskId,
-  { token, isHere }: { readonly token: FencingToken | undefined; readonly isHere: () => Promise<boolean> },
+  {
+    token,
+    isHere,
+    isReset = false,
+  }: {
+    readonly token: FencingToken | undefined;
+    readonly isHere: () => Promise<boolean>;
+    readonly isReset?: boolean | undefined;
+  },
 ): Promise<TakeOver> {
   if (!(await sharesWork(context))) return { kind: 'none', notes: [] };
   const { board, git, node, rescues } = context;
@@ -38,7 +46,7 @@ export async function findTakeOver(
   const lost = await lostWithout(context, task, { token, from });
   if (from === undefined) return { kind: 'none', notes: lost };
   const isTaken = from.node === node || (await git.tip(takenRef(from))) !== undefined;
-  if (isTaken && (await isHere())) return { kind: 'none', notes: [] };
+  if (isTaken && ((await isHere()) || isReset)) return { kind: 'none', notes: [] };
   const { commit } = from.snapshot;
   const brought = await bringShared(context, from, commit);
   const machine = await machineName(board, from.node);
@@ -53,6 +61,17 @@ export async function findTakeOver(
   }
   const notes = [`It continues the work of ${machine}. ${await ageText(context, from)}`, ...lost];
   return { kind: 'found', from, rescue, start: rescue.branchTip ?? rescue.head, notes };
+}
+
+/** Counts the newest snapshot as taken over: the branch was reset, and nothing goes on from it here. */
+export async function leaveShared({ board, git }: WorkspaceContext, task: TaskId): Promise<void> {
+  const from = await newestSharedWork(board, task);
+  const base = await git.detectBase();
+  // The mark is a ref, so it needs a commit that is here.
+  const at = from && ((await git.tip(from.snapshot.commit)) ?? (await git.tip(`refs/heads/${base}`)));
+  if (from === undefined || at === undefined) return;
+  const before = (await git.tip(takenRef(from))) ?? null;
+  await git.moveRef(takenRef(from), before, at, 'copse: reset');
 }
 
 /** Everything of the snapshot is in the worktree. */
