@@ -18,6 +18,8 @@ export interface ReasonFacts {
   readonly place?: string | null;
   /** Why its work does not reach the remote. */
   readonly travelProblem?: string | null;
+  /** Where its agent runs, if there are several nodes. */
+  readonly node?: string | undefined;
 }
 
 /** Null when its status says enough. */

@@ -7,16 +7,21 @@ import {
   type Repository,
   configOf,
   findRepository,
+  nodeHere,
   openContext,
   requireRepository,
 } from '../../../compose/open.ts';
+import type { Context } from '../../../board/context.ts';
 import type { Board } from '../../../board/port.ts';
+import { isHeard, silenceText } from '../../../machines/rules/node.ts';
+import { offsetText } from '../nodes/show.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
 import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { time } from '../../../kernel/time.ts';
 import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
@@ -159,7 +164,13 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${counted(events, 'event')}`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...queues.flatMap(queue), ...(await outdated(cli, context.board))];
+      return [
+        fine('board', found),
+        ...(await nodes(cli, context)),
+        ...(await server(context.board)),
+        ...queues.flatMap(queue),
+        ...(await outdated(cli, context.board)),
+      ];
     } finally {
       await context.board.close();
     }
@@ -167,6 +178,44 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     if (error instanceof Unavailable) return [problem('board', error.message, error.remedy)];
     throw error;
   }
+}
+
+/** Said only when several machines share the board. */
+async function nodes(cli: Cli, context: Context): Promise<readonly HealthCheck[]> {
+  const { loadNodes } = await import('../../../machines/act/nodes.ts');
+  const known = await loadNodes(context);
+  if (known.length < 2) return [];
+  const here = nodeHere(requireRepository(cli));
+  const { silentMs: most } = context.policy.nodes;
+  const names = known.map(({ node, silentMs }) => {
+    const state = [
+      ...(node.id === here ? ['this machine'] : []),
+      ...(node.drain === null ? [] : ['drains']),
+      ...(isHeard(silentMs, most) ? [] : [silenceText(silentMs)]),
+      ...(Math.abs(node.clockOffsetMs ?? 0) < CLOCK_MS ? [] : [offsetText(node.clockOffsetMs ?? 0)]),
+    ];
+    return state.length === 0 ? node.name : `${node.name} (${state.join(', ')})`;
+  });
+  return [fine('nodes', names.join(', '))];
+}
+
+/** A clock that is further off makes times on the board hard to read. */
+const CLOCK_MS = 5_000;
+
+/** Whether a failover can lose what was confirmed. That it may is a choice, no fault. */
+async function server(board: Board): Promise<readonly HealthCheck[]> {
+  const facts = await board.server();
+  if (facts === null) return [];
+  const { isSynchronous, standbys, identity, term } = facts;
+  const terms = term.term > 1 ? `; term ${term.term} since ${time(term.at)}` : '';
+  if (isSynchronous)
+    return [
+      fine('server', `waits for a synchronous standby: a failover loses nothing that was confirmed${terms}`),
+    ];
+  const has = standbys === 0 ? 'no standby' : `${counted(standbys, 'standby')}, none synchronous`;
+  const noticed = identity === null ? ', and Copse cannot notice it' : '; Copse then notices it';
+  const found = `${has}: a failover or a restored backup may lose the last changes${noticed}${terms}`;
+  return [missing('server', found, 'To wait for a standby, set synchronous_standby_names on the server.')];
 }
 
 async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
