@@ -26,6 +26,7 @@ import { radar } from './rows/radar.ts';
 import { soak } from './rows/long-running/soak.ts';
 import { wakeUp } from './rows/wake-up.ts';
 import { watch } from './rows/long-running/watch.ts';
+import { travel } from './rows/travel.ts';
 import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
 
@@ -37,6 +38,7 @@ const rows: readonly Row[] = [
   claims,
   finishedTasks,
   wakeUp,
+  travel,
   worktrees,
   orchestration,
   soak,

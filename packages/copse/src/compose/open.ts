@@ -194,7 +194,7 @@ export async function openWorkspaces(
   const workspaces: WorkspaceContext = {
     ...context,
     git,
-    rescues: adapters.openRescues(dir),
+    rescues: adapters.openRescues(dir, context.policy.travel),
     pool,
     sync: adapters.openSync(dir),
     diffs: adapters.openDiffs(dir),

@@ -1,5 +1,6 @@
 /** Why a task has its status, and which commands would change that. It asks the same rules as the orchestrator. */
 
+import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
@@ -239,6 +240,10 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     `${claim.agent} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
+    ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
+    ...(board.engine === 'postgres' && claim.node !== node
+      ? [await snapshotText(board, task.id, clock.now())]
+      : []),
     ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),

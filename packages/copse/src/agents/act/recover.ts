@@ -32,6 +32,7 @@ import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
 
 export interface Crash {
   readonly task: TaskId;
@@ -194,6 +195,8 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
 
 interface Rescued {
   readonly ref: string | null;
+  /** What is known instead, if its worktree is not here. */
+  readonly known?: string;
   /** Null when they cannot be listed. */
   readonly uncommitted: readonly string[] | null;
   /** Why they are not saved. */
@@ -217,9 +220,9 @@ async function rescueIfReadable(
 async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   const { git, clock } = context;
   const worktree = (await workspaceOf(context, task))?.worktree;
-  if (!worktree) return { ref: null, uncommitted: [] };
+  if (!worktree) return { ref: null, uncommitted: null, known: await whereText(context, task, clock.now()) };
   const facts = await git.look(worktree.path);
-  if (facts.state !== 'healthy') return { ref: null, uncommitted: [] };
+  if (facts.state !== 'healthy') return { ref: null, uncommitted: null, known: UNUSABLE };
   const { changed, untracked } = await git.uncommitted(worktree.path);
   const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
   const uncommitted = [...changed, ...untracked];
@@ -233,13 +236,17 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   }
 }
 
-function crashText({ reason, parkedAs }: Crash, { ref, uncommitted, problem }: Rescued): string {
+const UNUSABLE = 'Its worktree is gone or unusable, so nothing is known about uncommitted files.';
+
+function crashText({ reason, parkedAs }: Crash, { ref, uncommitted, problem, known }: Rescued): string {
   const lines =
-    uncommitted === null
-      ? ['Its worktree cannot be read; nothing in it was changed.']
-      : uncommitted.length === 0
-        ? ['All changes were committed.']
-        : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
+    known !== undefined
+      ? [known]
+      : uncommitted === null
+        ? ['Its worktree cannot be read; nothing in it was changed.']
+        : uncommitted.length === 0
+          ? ['All changes were committed.']
+          : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];

@@ -49,8 +49,9 @@ import { keepBringing } from './bring-objects.ts';
 import { GateAsks, askGate, handBack, mergeFor } from './handback.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
-import { pushFinished } from './push-finished.ts';
+import { pushFinished } from './share/push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
+import { openTravel } from './share/travel.ts';
 import {
   type RunningAttempt,
   attemptEnvironment,
@@ -162,9 +163,15 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
         services: [],
         unendable: [],
       };
+      const attempt = { context, orders, lost: lease.lost, ...of };
+      const travel = await openTravel(attempt);
       try {
-        return await takeTurns({ context, orders, lost: lease.lost, ...of });
+        travel?.start();
+        const ended = await takeTurns({ ...attempt, travel });
+        if (ended.kind === 'lost') await travel?.last();
+        return ended;
       } finally {
+        await travel?.stop();
         // Accept commands run in the sandbox too.
         await closeStore(context, orders).catch((error: unknown) => context.log(String(error)));
       }
@@ -259,6 +266,7 @@ async function takeTurn(
     await closeStore(context, orders);
     if (worktree !== null) await settleWorktree(context, prepared.workspace);
     await watchMainCheckout(context, orders, 'end');
+    if (!lost.aborted) await attempt.travel?.now();
     return ended;
   } finally {
     await commands.end();
@@ -322,7 +330,7 @@ async function endProcesses(
 
 /** One that fails before its workspace is prepared has neither warnings nor services. */
 type EndingAttempt = Pick<RunningAttempt, 'context' | 'orders'> &
-  Partial<Pick<RunningAttempt, 'warnings' | 'unendable'>>;
+  Partial<Pick<RunningAttempt, 'warnings' | 'unendable' | 'travel'>>;
 
 /** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
 async function warn(
@@ -347,7 +355,13 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
     const notes = await runAfterHooks(context, orders, prepared, environment);
-    return end(attempt, await finishedBy(context, orders, look, [...notes, ...warnings]), exitCode);
+    const shared = await shareFinished(attempt, look);
+    if (shared === 'lost') return { kind: 'lost' };
+    return end(
+      attempt,
+      await finishedBy(context, orders, look, [...notes, ...shared, ...warnings]),
+      exitCode,
+    );
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;
@@ -359,6 +373,18 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   const isMerged = because === 'conflict' && (await mergeFor(context, orders));
   const prompt = handbackPrompt(because, reason, isMerged);
   return { kind: 'handed_back', prompt, written: await brief(attempt, { because, reason }) };
+}
+
+/** Before the task is queued or in review: another machine may land it. Notes about what it cannot. */
+async function shareFinished(
+  { travel }: RunningAttempt,
+  look: GateLook,
+): Promise<readonly string[] | 'lost'> {
+  const { head, verdict } = look;
+  if (travel === null || head === null || verdict.kind !== 'passed' || !verdict.hasChanges) return [];
+  const shared = await travel.finished(head);
+  if (shared.kind === 'lost') return 'lost';
+  return shared.note === null ? [] : [shared.note];
 }
 
 async function finishedBy(
@@ -398,6 +424,8 @@ async function end(
 ): Promise<AttemptEnd> {
   const { context, orders } = attempt;
   await endProcesses(attempt, []);
+  // What finished has travelled already.
+  if (ending.kind !== 'finished') await attempt.travel?.now(context.policy.travel.lastMs);
   const outcome = await endAttemptWith(context, orders, ending, exitCode);
   if (outcome.kind === 'done') return { kind: ending.kind };
   context.log(outcome.refusal.reason);
@@ -412,6 +440,7 @@ async function crash(
   const { task, attempt, token } = orders;
   context.log(`Crashed: ${of.reason}`);
   await endProcesses(running, []);
+  await running.travel?.now(context.policy.travel.lastMs);
   const outcome = await recordCrash(context, { task, attempt, token, ...of });
   if (outcome.kind === 'done') return { kind: 'crashed', reason: of.reason };
   context.log(outcome.refusal.reason);
