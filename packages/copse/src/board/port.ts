@@ -154,6 +154,30 @@ export class BoardUnavailable extends Unavailable {
   override readonly name: string = 'BoardUnavailable';
 }
 
+/** The server of the board cannot be reached now, or the connection to it was lost. The same may succeed later. */
+export class BoardAway extends BoardUnavailable {
+  override readonly mayPass = true;
+}
+
+/**
+ * The connection was lost between a commit and its answer. `settle` finds out what became of it, and makes sure that it
+ * stays so; it throws `BoardAway` while the server is away.
+ */
+export class CommitUnknown extends BoardAway {
+  /** What the work of the transaction returned. */
+  readonly value: unknown;
+  readonly settle: () => Promise<'committed' | 'rolled_back'>;
+
+  constructor(
+    lost: BoardAway,
+    { value, settle }: { readonly value: unknown; readonly settle: CommitUnknown['settle'] },
+  ) {
+    super(lost.message, lost.remedy, { cause: lost });
+    this.value = value;
+    this.settle = settle;
+  }
+}
+
 /** This process knows an older version of the board, and can no longer use it. */
 export class BoardTooNew extends BoardUnavailable {
   override readonly name = 'BoardTooNew';
