@@ -102,9 +102,12 @@ async function failure(asked: Promise<unknown>): Promise<unknown> {
   }
 }
 
+/** As the protocol ends a statement; others name a setting of this name. */
+const COMMIT = 'commit\0';
+
 describe('a commit whose answer is lost', () => {
   it.each(['cut', 'half-open'] as const)('counts when the server did it (%s)', async (kind) => {
-    const fired = proxy.when({ text: 'commit', at: 'after', fault: { kind: 'blackhole' } });
+    const fired = proxy.when({ text: COMMIT, at: 'after', fault: { kind: 'blackhole' } });
     const adding = newTask(board, { title: 'Once' });
     await fired;
     await setTimeout(100);
@@ -115,7 +118,7 @@ describe('a commit whose answer is lost', () => {
   });
 
   it('is repeated when the server never got it', async () => {
-    const fired = proxy.when({ text: 'commit', at: 'before', fault: { kind: 'cut' } });
+    const fired = proxy.when({ text: COMMIT, at: 'before', fault: { kind: 'cut' } });
     const adding = newTask(board, { title: 'Once' });
     await fired;
     expect((await adding).title).toBe('Once');
@@ -124,7 +127,7 @@ describe('a commit whose answer is lost', () => {
 
   it('is repeated only after the server can no longer get it', async () => {
     // The commit is held back by the network, and would arrive after the answer to the caller.
-    const fired = proxy.when({ text: 'commit', at: 'before', fault: { kind: 'blackhole' } });
+    const fired = proxy.when({ text: COMMIT, at: 'before', fault: { kind: 'blackhole' } });
     const adding = failure(newTask(board, { title: 'Once' }));
     await fired;
     const error = await adding;

@@ -149,14 +149,14 @@ export class Proxy implements AsyncDisposable {
         if (this.#delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#delayMs));
         // A chunk that is let through before the fault counts as sent; its answer does not arrive.
         while (this.#isBlackhole) await this.#healed.promise;
-        if (!to.destroyed) to.write(chunk);
+        if (!to.destroyed && !this.#orphans.has(to)) to.write(chunk);
         if (trigger?.at !== 'after') continue;
         await this.apply(trigger.fault);
         trigger.fired();
       }
-      to.end();
+      if (!this.#orphans.has(to)) to.end();
     } catch {
-      to.destroy();
+      if (!this.#orphans.has(to)) to.destroy();
     }
   }
 

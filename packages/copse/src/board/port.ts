@@ -164,16 +164,10 @@ export class BoardAway extends BoardUnavailable {
  * stays so; it throws `BoardAway` while the server is away.
  */
 export class CommitUnknown extends BoardAway {
-  /** What the work of the transaction returned. */
-  readonly value: unknown;
   readonly settle: () => Promise<'committed' | 'rolled_back'>;
 
-  constructor(
-    lost: BoardAway,
-    { value, settle }: { readonly value: unknown; readonly settle: CommitUnknown['settle'] },
-  ) {
+  constructor(lost: BoardAway, settle: CommitUnknown['settle']) {
     super(lost.message, lost.remedy, { cause: lost });
-    this.value = value;
     this.settle = settle;
   }
 }

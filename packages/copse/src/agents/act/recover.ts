@@ -28,6 +28,7 @@ import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { StoppedRunner } from '../ports/runners.ts';
 import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
@@ -40,8 +41,8 @@ export interface Crash {
   readonly reason: string;
   readonly because: 'crashed' | 'timed_out' | 'over_budget' | 'paused';
   readonly exitCode: number | null;
-  /** Its runner stopped because a newer Copse migrated the board: no retry is used up. */
-  readonly isOutdated?: boolean;
+  /** Its runner stopped for a reason that is not the agent's: no retry is used up. */
+  readonly stopped?: StoppedRunner['because'];
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -56,7 +57,7 @@ export async function recover(
   const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
   const reason = words === undefined ? why : `${why}; its log ends with: ${words}`;
   // Before its files are forgotten.
-  const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
+  const stopped = where === 'here' ? await context.runners.stoppedOf(attempt) : undefined;
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining.length > 0) {
@@ -66,8 +67,8 @@ export async function recover(
     }
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
-  if (outdated === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
-  return recordCrash(context, { ...of, reason: outdated, because: 'paused', isOutdated: true });
+  if (stopped === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
+  return recordCrash(context, { ...of, ...stopped, because: 'paused', stopped: stopped.because });
 }
 
 async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Attempt['process']> {
@@ -147,8 +148,8 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       const cause = { because: 'unreadable', reason: rescue.unreadable } as const;
       await change.apply(decideGiveUp(task, { token }, cause, change.at));
       await keepWorkspace(change, { task: id, node: context.node }, cause);
-    } else if (crash.isOutdated)
-      await change.apply(decidePark(task, token, { until: change.at, because: 'outdated' }, change.at));
+    } else if (crash.stopped)
+      await change.apply(decidePark(task, token, { until: change.at, because: crash.stopped }, change.at));
     else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
@@ -210,7 +211,7 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   }
 }
 
-function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem }: Rescued): string {
+function crashText({ reason, stopped }: Crash, { ref, uncommitted, problem }: Rescued): string {
   const lines =
     uncommitted === null
       ? ['Its worktree cannot be read; nothing in it was changed.']
@@ -221,7 +222,7 @@ function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem }:
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];
   return [
-    `The attempt ${isOutdated ? 'was stopped' : 'crashed'}: ${first}${first?.endsWith('.') ? '' : '.'}`,
+    `The attempt ${stopped ? 'was stopped' : 'crashed'}: ${first}${first?.endsWith('.') ? '' : '.'}`,
     ...said,
     ...lines,
     ...saved,

@@ -161,7 +161,7 @@ async function transaction<T>(
     const { value } = done;
     const settled = () => settle(clients, lost, location);
     const fate = await settled().catch(() => {
-      throw new CommitUnknown(error, { value, settle: settled });
+      throw new CommitUnknown(error, settled);
     });
     if (fate === 'committed') return value;
     throw new NotCommitted(error.message, { cause: error });

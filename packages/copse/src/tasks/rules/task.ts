@@ -135,7 +135,7 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated';
+  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated' | 'cut_off';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
@@ -144,6 +144,7 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   taken: 'its branch was in use elsewhere',
   handoff: 'its agent handed over to a fresh conversation',
   outdated: 'its runner stopped: its Copse was older than the board',
+  cut_off: 'its runner stopped: it could not reach the board',
 };
 
 export type TaskState =

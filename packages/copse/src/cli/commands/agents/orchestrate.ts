@@ -14,6 +14,7 @@ import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers } from '../../../compose/leftovers.ts';
+import { BoardAway } from '../../../board/port.ts';
 import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -21,6 +22,7 @@ import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
+import { type WaitsForBoard, waitForBoard } from '../../wait-for-board.ts';
 
 interface Options {
   readonly maxAgents?: string;
@@ -35,7 +37,9 @@ interface Options {
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const limited = limitsOf(options);
-  await withRun(cli, { command: options.command, asNode: true, limited }, async (context, unusable) => {
+  const waits = waitForBoard(cli);
+  const opened = { command: options.command, asNode: true, limited, patience: waits.patience };
+  const running = withRun(cli, opened, async (context, unusable) => {
     for (const { reason } of unusable) cli.output.note(shown(reason));
     if (context.agents.length === 0) {
       fail(
@@ -48,8 +52,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       );
     }
     if (options.dryRun) await showPlan(cli, context, options);
-    else await asOrchestrator(context.home, () => orchestrate(cli, context, options));
+    else await asOrchestrator(context.home, () => orchestrate(cli, context, waits, options));
   });
+  await running.finally(() => waits.end());
 }
 
 function limitsOf({ maxAgents, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
@@ -67,37 +72,33 @@ function limitsOf({ maxAgents, maxRetries, pollInterval }: Options): (policy: Po
   });
 }
 
-async function orchestrate(cli: Cli, context: RunContext, options: Options): Promise<void> {
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+async function orchestrate(
+  cli: Cli,
+  context: RunContext,
+  { stop, tellBy }: WaitsForBoard,
+  options: Options,
+): Promise<void> {
   const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
+  tellBy((text) => view.problem(null, text));
   const untaken = new Untaken(context, view);
   const telling = new AbortController();
-  const after = await context.board.lastEvent();
-  const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
-  const ring = cli.output.isTerminal ? () => void cli.output.raw('\u0007') : undefined;
-  const notified = announce(context, {
-    ...(await openNotices(cli, context.policy, ring)),
-    after,
-    signal: telling.signal,
-    onProblem: (reason) => view.problem(null, reason),
-  });
-  const radar = watchRadar(context, {
-    signal: telling.signal,
-    onProblem: (reason) => view.problem(null, reason),
-  });
-  const keptUp = keepUp(context, {
-    leftovers: openLeftovers(cli),
-    signal: telling.signal,
-    onProblem: (reason) => view.problem(null, reason),
-  });
+  const isOver = (error: unknown) => stop.signal.aborted && error instanceof BoardAway;
   // One that fails ends neither the others nor the loop, and none reads the board after it is closed.
-  const beside = [told, notified, radar, keptUp].map((work) =>
-    work.catch((error: unknown) => view.problem(null, messageOf(error))),
-  );
+  const beside: Promise<void>[] = [];
+  const onProblem = (reason: string) => view.problem(null, reason);
+  const start = (work: Promise<void>): void => {
+    // The end of an orchestrator that is stopped in an outage says so.
+    beside.push(work.catch((error: unknown) => void (isOver(error) || onProblem(messageOf(error)))));
+  };
+  const { signal } = telling;
+  const after = await context.board.lastEvent();
+  const ring = cli.output.isTerminal ? () => void cli.output.raw('\u0007') : undefined;
+  const notices = await openNotices(cli, context.policy, ring);
+  start(tellEvents(context, after, signal, (event) => view.event(event)));
+  start(announce(context, { ...notices, after, signal, onProblem }));
+  start(watchRadar(context, { signal, onProblem }));
+  start(keepUp(context, { leftovers: openLeftovers(cli), signal, onProblem }));
   try {
     let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
@@ -109,7 +110,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
         view.pass((last = pass));
         if (!options.untilIdle && !options.once) untaken.tell(pass);
       },
-      onProblem: (error) => view.problem(null, messageOf(error)),
+      onProblem: (error) => void (isOver(error) || onProblem(messageOf(error))),
     });
     telling.abort();
     await Promise.all(beside);
@@ -118,11 +119,15 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await printEnd(cli, context, end, needsYou);
     if (end !== 'stopped') await tellLeft(cli, context, last?.waiting ?? []);
     if (end === 'idle') failIfLeft(needsYou, last?.waiting ?? []);
+  } catch (error) {
+    if (!isOver(error)) throw error;
+    telling.abort();
+    await Promise.all(beside);
+    await view.close();
+    cli.output.line('Stopped while the board was away. Agents that run here keep running.');
   } finally {
     telling.abort();
     await Promise.all(beside);
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
   }
 }
 

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 
 import { gitVersion, hasBase } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
-import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
+import { stoppedAttempts } from '../../../compose/board/who-runs.ts';
 import { configOf, findRepository, openContext, requireRepository } from '../../../compose/open.ts';
 import type { Board } from '../../../board/port.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
@@ -134,7 +134,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...queues.flatMap(queue), ...(await outdated(cli, context.board))];
+      return [fine('board', found), ...queues.flatMap(queue), ...(await stopped(cli, context.board))];
     } finally {
       await context.board.close();
     }
@@ -144,14 +144,13 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
   }
 }
 
-async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
+async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
   const { home } = requireRepository(cli);
-  const tasks = outdatedAttempts(home).map(
-    async (attempt) => (await board.get('attempt', attempt))?.task ?? attempt,
-  );
-  return (await Promise.all(tasks)).map((task) =>
-    problem('agents', `${task}: ${delayCauses.outdated}`, 'To go on with it: copse orchestrate'),
-  );
+  const found = stoppedAttempts(home).map(async ({ attempt, because }) => {
+    const task = (await board.get('attempt', attempt))?.task ?? attempt;
+    return problem('agents', `${task}: ${delayCauses[because]}`, 'To go on with it: copse orchestrate');
+  });
+  return Promise.all(found);
 }
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */

@@ -6,7 +6,8 @@ import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import type { Board } from '../../../board/port.ts';
+import type { Context } from '../../../board/context.ts';
+import { type Board, BoardAway } from '../../../board/port.ts';
 import { eventView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import { asJson } from '../../output.ts';
@@ -14,6 +15,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
+import { waitForBoard } from '../../wait-for-board.ts';
 
 interface Options {
   readonly task?: string;
@@ -27,7 +29,11 @@ interface Options {
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const last = options.last === undefined ? undefined : requireNumber(options.last);
   const from = options.after === undefined ? undefined : requireNumber(options.after);
-  await withBoard(cli, async ({ board, policy }) => {
+  const waits = options.follow ? waitForBoard(cli) : undefined;
+  const following = withBoard(cli, follow, waits && { patience: waits.patience });
+  await following.finally(() => waits?.end());
+
+  async function follow({ board, policy }: Context): Promise<void> {
     const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
     const after = brand<EventNumber>(
       Math.max(from ?? 0, last === undefined ? 0 : await numberBefore(board, last, task)),
@@ -40,16 +46,23 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
         : eventLine(cli, recorded, options);
       await cli.output.raw(`${line}\n`);
     };
-    if (options.follow) {
-      const stop = new AbortController();
-      process.once('SIGINT', () => stop.abort());
-      process.once('SIGTERM', () => stop.abort());
-      const follow = { after, task, signal: stop.signal, policy: policy.board };
-      for await (const recorded of followEvents(board, follow)) await print(recorded);
+    if (waits !== undefined) {
+      const { signal } = waits.stop;
+      const follow = { after, task, signal, policy: policy.board };
+      for await (const recorded of untilStopped(followEvents(board, follow), signal)) await print(recorded);
       return;
     }
     for await (const recorded of eventsSoFar(board, { after, ...(task && { task }) })) await print(recorded);
-  });
+  }
+}
+
+/** Ctrl+C during an outage is no failure. */
+async function* untilStopped<T>(all: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  try {
+    yield* all;
+  } catch (error) {
+    if (!(signal.aborted && error instanceof BoardAway)) throw error;
+  }
 }
 
 /** The number after which exactly `count` events follow. */

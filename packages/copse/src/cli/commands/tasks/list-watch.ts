@@ -3,7 +3,7 @@
  * raw mode, so that leaving takes one write: the other screen goes, the cursor returns, and what was there before is back.
  */
 
-import type { Board } from '../../../board/port.ts';
+import { type Board, BoardAway } from '../../../board/port.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { cut } from '../../screen/screen.ts';
@@ -27,7 +27,8 @@ export async function watchLines(
     fail('invalid', '--watch needs a terminal.', 'copse events --follow --json');
   const stop = new AbortController();
   let wake: () => void = () => {};
-  const onSignal = () => (stop.abort(), wake());
+  const { promise: stopped, resolve: onStop } = Promise.withResolvers<readonly string[]>();
+  const onSignal = () => (stop.abort(), wake(), onStop([]));
   const onResize = () => wake();
   const leave = () => void output.raw(LEAVE);
   for (const signal of SIGNALS) process.on(signal, onSignal);
@@ -36,10 +37,16 @@ export async function watchLines(
   // Also when drawing fails: the message belongs on the first screen.
   process.on('exit', leave);
   await output.raw(ENTER);
+  let lines: readonly string[] = [];
+  let away = '';
   try {
     while (!stop.signal.aborted) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
-      const lines = await look();
+      lines = await Promise.race([look(), stopped]).catch((error: unknown) => {
+        if (!(error instanceof BoardAway)) throw error;
+        return [...lines.filter((line) => line !== away), (away = `${error.message} Trying again.`)];
+      });
+      if (stop.signal.aborted) break;
       await output.raw(frame(lines, output.columns(), output.rows()));
       const timer = setTimeout(() => wake(), REDRAW_MS);
       await woken;

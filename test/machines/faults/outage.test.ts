@@ -1,0 +1,137 @@
+/** Whole runs on a PostgreSQL that is away for a while: orchestrators and runners wait, and go on. */
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+
+import { describe, expect, inject, it } from 'vitest';
+
+import { newArea } from '../../support/cli.ts';
+import { Run, canSeeProcesses } from '../../support/agents/runs.ts';
+import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
+import { isLong } from '../../support/long.ts';
+import { type Fault, Proxy } from '../support/proxy.ts';
+
+const area = newArea();
+
+async function openRun(policy?: Readonly<Record<string, string>>) {
+  const direct = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
+  const proxy = await Proxy.to(direct);
+  const run = await Run.open(area, { env: { COPSE_BOARD: proxy.through(direct) }, ...(policy && { policy }) });
+  return { proxy, run };
+}
+
+const told = (text: string, what: RegExp) => text.match(new RegExp(what, 'g'))?.length ?? 0;
+
+const AWAY = /Waiting for it/;
+const BACK = /The board is back/;
+
+const outages: readonly { readonly kind: Exclude<Fault['kind'], 'delay'>; readonly ms: number }[] = isLong
+  ? (['refuse', 'blackhole', 'half-open', 'cut'] as const).flatMap((kind) =>
+      [10_000, 30_000, 90_000].map((ms) => ({ kind, ms })),
+    )
+  : [
+      { kind: 'refuse', ms: 7_000 },
+      { kind: 'half-open', ms: 100 },
+    ];
+
+describe.runIf(canSeeProcesses)('an outage of the board', () => {
+  it.each(outages)('($kind, $ms ms) costs no attempt', { timeout: 300_000 }, async ({ kind, ms }) => {
+    // Longer than the outage, so that the runner is not cut off.
+    const { proxy, run } = await openRun({ lease: `${Math.max(3, Math.ceil(ms / 3_000))}s` });
+    await using _ = proxy;
+    await using _run = run;
+    await explained(run, async () => {
+      const [task] = await run.add('long');
+      const orchestrator = run.orchestrate('--until-idle');
+      await run.atWork(task!);
+      await proxy.apply({ kind });
+      await setTimeout(ms);
+      expect(orchestrator.isRunning).toBe(true);
+      await proxy.heal();
+      const back = performance.now();
+      run.go();
+      expect(await orchestrator.ended).toBe(0);
+      expect(performance.now() - back).toBeLessThan(30_000);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('attempt.started')).toBe(1);
+      expect(await run.countEvents('task.crashed')).toBe(0);
+      if (kind === 'refuse') {
+        expect(told(orchestrator.printed, AWAY)).toBe(1);
+        expect(told(orchestrator.printed, BACK)).toBe(1);
+      }
+      expect(orchestrator.printed).not.toMatch(/ at .*\.js:|secret/);
+    });
+  });
+
+  it('that begins while a runner starts costs no attempt', async () => {
+    const { proxy, run } = await openRun();
+    await using _ = proxy;
+    await using _run = run;
+    await explained(run, async () => {
+      await run.add('steps');
+      // The claim was sent with this; its answer and everything after it meet the outage.
+      const claimed = proxy.when({ text: 'attempt.started', at: 'after', fault: { kind: 'delay', ms: 50 } });
+      const orchestrator = run.orchestrate('--until-idle');
+      await claimed;
+      await setTimeout(60);
+      await proxy.apply({ kind: 'refuse' });
+      await setTimeout(4_000);
+      await proxy.heal();
+      expect(await orchestrator.ended).toBe(0);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('attempt.started')).toBe(1);
+    });
+  });
+
+  it('ends an orchestrator that is told to stop, and its agent works on', async () => {
+    const { proxy, run } = await openRun();
+    await using _ = proxy;
+    await using _run = run;
+    await explained(run, async () => {
+      const [task] = await run.add('long');
+      const orchestrator = run.orchestrate();
+      const { id } = await run.atWork(task!);
+      await proxy.apply({ kind: 'blackhole' });
+      await setTimeout(1_000);
+      const began = performance.now();
+      orchestrator.signal('SIGINT');
+      expect(await orchestrator.ended).toBe(0);
+      expect(performance.now() - began).toBeLessThan(10_000);
+      expect(orchestrator.printed).toContain('Stopped while the board was away.');
+      expect(run.agents()).toContain(run.agentOf(id));
+      await proxy.heal();
+      run.go();
+      expect(await run.orchestrate('--until-idle').ended).toBe(0);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('attempt.started')).toBe(1);
+    });
+  });
+
+  it('that lasts stops the agent, keeps its work, and uses up no retry', { timeout: 180_000 }, async () => {
+    const { proxy, run } = await openRun({ lease: '1s', lease_renewal: '200ms' });
+    await using _ = proxy;
+    await using _run = run;
+    await explained(run, async () => {
+      const [task] = await run.add('long');
+      const orchestrator = run.orchestrate('--until-idle');
+      const { id } = await run.atWork(task!);
+      await proxy.apply({ kind: 'refuse' });
+      await run.until(() => run.agents().length === 0);
+      const note = path.join(run.folder, '.copse', 'attempts', `${id}.outdated.json`);
+      await run.until(() => existsSync(note));
+      expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject({ because: 'cut_off' });
+      const written = path.join(run.folder, '.worktrees', task!, 'work', task!);
+      expect(readdirSync(written).map((name) => name.startsWith(id))).toEqual([true]);
+      await proxy.heal();
+      run.go();
+      expect(await orchestrator.ended).toBe(0);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('task.crashed')).toBe(0);
+      expect(await run.countEvents('attempt.started')).toBe(2);
+      const ledger = await run.context.board.list('ledger', { task: task! });
+      expect(ledger.map(({ text }) => text).join()).toContain('was stopped: The board could not be reached for');
+    });
+  });
+});
