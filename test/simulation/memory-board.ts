@@ -66,6 +66,7 @@ export function boardOn(
     importFrom: notHere,
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
+    server: () => Promise.resolve(undefined),
     requireCurrent: () => Promise.resolve(),
     close: async () => {},
   };

@@ -110,7 +110,7 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
   });
 
   it('that lasts stops the agent, keeps its work, and uses up no retry', { timeout: 180_000 }, async () => {
-    const { proxy, run } = await openRun({ lease: '1s', lease_renewal: '200ms' });
+    const { proxy, run } = await openRun();
     await using _ = proxy;
     await using _run = run;
     await explained(run, async () => {

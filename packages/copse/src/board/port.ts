@@ -129,9 +129,23 @@ export interface Board extends BoardReader {
   backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
   /** What the database finds wrong with itself; empty when nothing is. */
   findDamage(): Promise<readonly string[]>;
+  /** The server of the board; undefined for a board in a file. */
+  server(): Promise<ServerFacts | undefined>;
   /** Throws `BoardTooNew` when a newer Copse has migrated the board since this process opened it. */
   requireCurrent(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ServerFacts {
+  /** As `PostgreSQL 17.5`. */
+  readonly version: string;
+  /** Of one question and its answer. */
+  readonly latencyMs: number;
+  /** As `TLSv1.3`; null without. */
+  readonly tls: string | null;
+  readonly connections: { readonly used: number; readonly most: number };
+  /** A commit is acknowledged only when a standby has it too. */
+  readonly hasSynchronousStandby: boolean;
 }
 
 export type BackedUp =

@@ -19,6 +19,7 @@ import { LOCK_TIMEOUT, explained, sqlState } from './errors.ts';
 import { Listener } from './listener.ts';
 import { refuseTransactionPooler } from './pooler.ts';
 import { type Pooler, TAKES_LONG, newKnownStatements, sendBriskly } from './sending.ts';
+import { serverFacts } from './server-facts.ts';
 import { CommitLost, settle } from './settle.ts';
 
 /** Rolled back because of another transaction, or two drew the same id: a retry sees the new state. */
@@ -72,8 +73,8 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     if (pooler.isSeen) {
       await refuseTransactionPooler(clients, location);
       pooler.isFine = true;
-      // Those that come after have their settings.
-      clients.destroyAll();
+      // The next one gets its settings.
+      (await pool.connect()).release(true);
     }
   } catch (error) {
     await close();
@@ -115,6 +116,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read),
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
+    server: () => serverFacts(db),
     close,
   };
 }

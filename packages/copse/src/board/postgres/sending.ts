@@ -88,6 +88,7 @@ export function sendBriskly(client: BoardClient, { clients, known, location, poo
   let held: HeldAnswer[] = [];
   let isCorked = false;
   let transaction: Promise<string> | undefined;
+  let transactionId: string | undefined;
   let answerMs: number = limits.answerMs;
 
   const submit = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
@@ -114,10 +115,13 @@ export function sendBriskly(client: BoardClient, { clients, known, location, poo
     isCorked = true;
     held.push(new HeldAnswer(answer));
   };
-  const submitAndRelease = async (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
-    const answer = submit(text, values);
+  const release = (): void => {
     if (isCorked) stream.uncork();
     isCorked = false;
+  };
+  const submitAndRelease = async (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
+    const answer = submit(text, values);
+    release();
     const before = held;
     held = [];
     answer.catch(() => {});
@@ -127,7 +131,8 @@ export function sendBriskly(client: BoardClient, { clients, known, location, poo
   const begin = (): void => {
     hold(submit('begin'));
     const asked = submit(TRANSACTION_ID);
-    transaction = asked.then(({ rows }) => (rows[0] as { id: string }).id);
+    transactionId = undefined;
+    transaction = asked.then(({ rows }) => (transactionId = (rows[0] as { id: string }).id));
     transaction.catch(() => {});
     hold(asked);
   };
@@ -144,7 +149,9 @@ export function sendBriskly(client: BoardClient, { clients, known, location, poo
       await setImmediate();
       if (held.some((one) => one.hasFailed)) return submitAndRelease('rollback');
     }
-    const id = await transaction;
+    // Without a statement before the commit, its id was not even asked for.
+    if (transactionId === undefined) release();
+    const id = transactionId ?? (await transaction);
     try {
       return await commit();
     } catch (error) {
@@ -171,7 +178,7 @@ export function sendBriskly(client: BoardClient, { clients, known, location, poo
       throw error;
     } finally {
       answerMs = limits.answerMs;
-      transaction = undefined;
+      transaction = transactionId = undefined;
     }
   };
   Object.assign(client, { query: send });

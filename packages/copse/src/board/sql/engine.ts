@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
-import { type BackedUp, BoardUnavailable, type Subscription } from '../port.ts';
+import { type BackedUp, BoardUnavailable, type ServerFacts, type Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import type { Dialect } from './query.ts';
 import type { ColumnTypes, Queries, WriteTransaction } from './schema.ts';
@@ -41,6 +41,7 @@ export interface Engine {
   snapshot<T>(read: (db: Queries) => Promise<T>): Promise<T>;
   backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
   findDamage(): Promise<readonly string[]>;
+  server(): Promise<ServerFacts | undefined>;
   close(): Promise<void>;
 }
 

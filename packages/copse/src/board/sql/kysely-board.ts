@@ -4,7 +4,14 @@ import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
+import type {
+  BackedUp,
+  Board,
+  BoardTransaction,
+  ImportOutcome,
+  ServerFacts,
+  Subscription,
+} from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
@@ -92,6 +99,10 @@ export class KyselyBoard extends Reader implements Board {
 
   findDamage(): Promise<readonly string[]> {
     return this.#engine.findDamage();
+  }
+
+  server(): Promise<ServerFacts | undefined> {
+    return this.#engine.server();
   }
 
   requireCurrent(): Promise<void> {

@@ -86,6 +86,10 @@ class ReadFirstBoard extends Reader implements Board {
     return (await this.#all()).findDamage();
   }
 
+  server(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async requireCurrent(): Promise<void> {
     return (await this.#all()).requireCurrent();
   }

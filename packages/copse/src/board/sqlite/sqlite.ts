@@ -55,6 +55,7 @@ export function openSqlite(connection: SqliteConnection): Engine {
       const { quickCheck } = await import('./snapshots.ts');
       return quickCheck(connection.database);
     },
+    server: () => Promise.resolve(undefined),
     close: () => db.destroy(),
   };
 }

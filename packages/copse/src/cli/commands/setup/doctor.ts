@@ -4,7 +4,7 @@ import { gitVersion, hasBase } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
 import { stoppedAttempts } from '../../../compose/board/who-runs.ts';
 import { configOf, findRepository, openContext, requireRepository } from '../../../compose/open.ts';
-import type { Board } from '../../../board/port.ts';
+import type { Board, ServerFacts } from '../../../board/port.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
@@ -134,7 +134,12 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...queues.flatMap(queue), ...(await stopped(cli, context.board))];
+      return [
+        fine('board', found),
+        ...server(await context.board.server()),
+        ...queues.flatMap(queue),
+        ...(await stopped(cli, context.board)),
+      ];
     } finally {
       await context.board.close();
     }
@@ -142,6 +147,15 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     if (error instanceof Unavailable) return [problem('board', error.message, error.remedy)];
     throw error;
   }
+}
+
+function server(facts: ServerFacts | undefined): readonly HealthCheck[] {
+  if (facts === undefined) return [];
+  const { version, latencyMs, tls, connections, hasSynchronousStandby } = facts;
+  const answers = `answers in ${latencyMs < 10 ? latencyMs.toFixed(1) : Math.round(latencyMs)} ms`;
+  const used = `${connections.used} of ${connections.most} connections used`;
+  const standby = hasSynchronousStandby ? 'synchronous standby' : 'no synchronous standby';
+  return [fine('server', [version, answers, tls ?? 'no TLS', used, standby].join(', '))];
 }
 
 async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
