@@ -7,7 +7,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { openBoard } from '../../../packages/copse/src/board/open.ts';
-import { type Board, BoardAway } from '../../../packages/copse/src/board/port.ts';
+import { type Board, BoardAway, CommitUnknown } from '../../../packages/copse/src/board/port.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { newTask } from '../../support/records/tasks.ts';
 import { type Fault, Proxy } from '../support/proxy.ts';
@@ -125,18 +125,26 @@ describe('a commit whose answer is lost', () => {
     expect(await titles(board)).toEqual(['Once']);
   });
 
-  it('is repeated only after the server can no longer get it', async () => {
-    // The commit is held back by the network, and would arrive after the answer to the caller.
-    const fired = proxy.when({ text: COMMIT, at: 'before', fault: { kind: 'blackhole' } });
+  it('is repeated only when the server can no longer get it', async () => {
+    // The network holds the commit back, and lets it through when the change was repeated.
+    const fired = proxy.when({ text: COMMIT, at: 'before', fault: { kind: 'stall' } });
+    const adding = newTask(board, { title: 'Once' });
+    await fired;
+    expect((await adding).title).toBe('Once');
+    await proxy.heal();
+    await setTimeout(100);
+    expect(await titles(board)).toEqual(['Once']);
+  });
+
+  it('fails as away while the server is away, and can be settled later', async () => {
+    const fired = proxy.when({ text: COMMIT, at: 'after', fault: { kind: 'blackhole' } });
     const adding = failure(newTask(board, { title: 'Once' }));
     await fired;
     const error = await adding;
-    expect(error).toBeInstanceOf(BoardAway);
+    expect(error).toBeInstanceOf(CommitUnknown);
     await proxy.heal();
-    const { settle } = error as { settle(): Promise<string> };
-    const fate = await settle();
-    await setTimeout(200);
-    expect(await titles(board)).toEqual(fate === 'committed' ? ['Once'] : []);
+    expect(await (error as CommitUnknown).settle()).toBe('committed');
+    expect(await titles(board)).toEqual(['Once']);
   });
 });
 

@@ -65,23 +65,25 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
     });
   });
 
-  it('that begins while a runner starts costs no attempt', async () => {
+  it.each([
+    ['while a runner starts', 'copse (runner)', 'before'],
+    ['while the end of an attempt is recorded', 'session.completed', 'before'],
+    ['before the answer to that', 'session.completed', 'after'],
+  ] as const)('that begins %s costs no attempt', async (_, text, at) => {
     const { proxy, run } = await openRun();
-    await using _ = proxy;
+    await using _proxy = proxy;
     await using _run = run;
     await explained(run, async () => {
       await run.add('steps');
-      // The claim was sent with this; its answer and everything after it meet the outage.
-      const claimed = proxy.when({ text: 'attempt.started', at: 'after', fault: { kind: 'delay', ms: 50 } });
+      const began = proxy.when({ text, at, fault: { kind: 'refuse' } });
       const orchestrator = run.orchestrate('--until-idle');
-      await claimed;
-      await setTimeout(60);
-      await proxy.apply({ kind: 'refuse' });
-      await setTimeout(4_000);
+      await began;
+      await setTimeout(2_000);
       await proxy.heal();
       expect(await orchestrator.ended).toBe(0);
       await expectGoodEnd(run);
       expect(await run.countEvents('attempt.started')).toBe(1);
+      expect(await run.countEvents('attempt.ended')).toBe(1);
     });
   });
 

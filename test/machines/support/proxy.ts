@@ -3,6 +3,7 @@
  *
  *   delay       every chunk arrives later, in order
  *   blackhole   nothing passes in either direction; what was sent arrives when the network heals
+ *   stall       nothing passes on the connections that there are, until the network heals; new connections pass
  *   half-open   the server's side of every connection is gone, and the client never hears of it; new connections pass
  *   cut         every connection is reset; new ones pass
  *   refuse      every connection is reset, and new ones are refused
@@ -14,7 +15,7 @@ import { type AddressInfo, type Server, type Socket, connect, createServer } fro
 
 export type Fault =
   | { readonly kind: 'delay'; readonly ms: number }
-  | { readonly kind: 'blackhole' | 'half-open' | 'cut' | 'refuse' };
+  | { readonly kind: 'blackhole' | 'stall' | 'half-open' | 'cut' | 'refuse' };
 
 export interface Trigger {
   readonly text: string;
@@ -26,6 +27,7 @@ export interface Trigger {
 interface Pair {
   readonly client: Socket;
   readonly server: Socket;
+  isStalled: boolean;
 }
 
 export class Proxy implements AsyncDisposable {
@@ -70,9 +72,13 @@ export class Proxy implements AsyncDisposable {
       case 'blackhole':
         this.#isBlackhole = true;
         return;
+      case 'stall':
+        for (const pair of this.#pairs) pair.isStalled = true;
+        return;
       case 'half-open':
         for (const { client, server } of this.#pairs) {
-          client.removeAllListeners('close').on('data', () => {});
+          client.removeAllListeners('close');
+          server.removeAllListeners('close');
           this.#orphans.add(client);
           server.destroy();
         }
@@ -96,6 +102,7 @@ export class Proxy implements AsyncDisposable {
   async heal(): Promise<void> {
     this.#delayMs = 0;
     this.#isBlackhole = false;
+    for (const pair of this.#pairs) pair.isStalled = false;
     this.#healed.resolve();
     this.#healed = Promise.withResolvers<void>();
     if (!this.#server.listening) {
@@ -106,6 +113,7 @@ export class Proxy implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isBlackhole = false;
+    for (const pair of this.#pairs) pair.isStalled = false;
     this.#healed.resolve();
     this.#cut();
     for (const orphan of this.#orphans) orphan.destroy();
@@ -125,19 +133,27 @@ export class Proxy implements AsyncDisposable {
 
   #join(client: Socket): void {
     const server = connect({ ...this.#to, noDelay: true });
-    const pair = { client: client.setNoDelay(true), server };
+    const pair = { client: client.setNoDelay(true), server, isStalled: false };
     this.#pairs.add(pair);
-    const over = () => {
+    const over = async () => {
+      // What a client sent before it vanished may still arrive.
+      while (this.#holds(pair)) await this.#healed.promise;
       this.#pairs.delete(pair);
       client.destroy();
       server.destroy();
     };
-    for (const end of [client, server]) end.on('error', () => {}).on('close', over);
-    void this.#pass(client, server, true);
-    void this.#pass(server, client, false);
+    for (const end of [client, server]) end.on('error', () => {}).on('close', () => void over());
+    void this.#pass(pair, true);
+    void this.#pass(pair, false);
   }
 
-  async #pass(from: Socket, to: Socket, isFromClient: boolean): Promise<void> {
+  #holds(pair: Pair): boolean {
+    return this.#isBlackhole || pair.isStalled;
+  }
+
+  async #pass(pair: Pair, isFromClient: boolean): Promise<void> {
+    const { client, server } = pair;
+    const [from, to] = isFromClient ? [client, server] : [server, client];
     try {
       for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         const trigger = isFromClient && chunk.includes(this.#trigger?.text ?? '\0none') ? this.#trigger : null;
@@ -148,7 +164,7 @@ export class Proxy implements AsyncDisposable {
         }
         if (this.#delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#delayMs));
         // A chunk that is let through before the fault counts as sent; its answer does not arrive.
-        while (this.#isBlackhole) await this.#healed.promise;
+        while (this.#holds(pair)) await this.#healed.promise;
         if (!to.destroyed && !this.#orphans.has(to)) to.write(chunk);
         if (trigger?.at !== 'after') continue;
         await this.apply(trigger.fault);
