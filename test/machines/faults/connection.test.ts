@@ -18,7 +18,7 @@ const limits = {
   connectMs: 500,
   lockMs: 400,
   statementMs: 600,
-  idleInTransactionMs: 1_000,
+  idleInTransactionMs: 3_000,
   answerMs: 800,
   secondLookMs: 50,
   listenEveryMs: 200,
