@@ -46,6 +46,7 @@ function expectSentence({ code, stdout, stderr }: Finished, isDoctor: boolean): 
   expect(`${stdout}${stderr}`).not.toMatch(/secret|Unexpected error|\.[jt]s:\d/);
 }
 
+// promise: board-away
 it.each(['refuse', 'blackhole'] as const)('from the start (%s)', async (kind) => {
   const { proxy, at } = await newBoard();
   await using _ = proxy;
@@ -69,7 +70,7 @@ it.each([
   expectSentence(finished, false);
 });
 
-// promise: passwords-hidden
+// promise: recorded-once
 it.each(['half-open', 'cut'] as const)(
   'a change that the server recorded before the connection was lost counts, once (%s)',
   async (kind) => {

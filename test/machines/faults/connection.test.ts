@@ -106,6 +106,7 @@ async function failure(asked: Promise<unknown>): Promise<unknown> {
 const COMMIT = 'commit\0';
 
 describe('a commit whose answer is lost', () => {
+  // promise: recorded-once
   it.each(['cut', 'half-open'] as const)('counts when the server did it (%s)', async (kind) => {
     const fired = proxy.when({ text: COMMIT, at: 'after', fault: { kind: 'blackhole' } });
     const adding = newTask(board, { title: 'Once' });
@@ -125,6 +126,7 @@ describe('a commit whose answer is lost', () => {
     expect(await titles(board)).toEqual(['Once']);
   });
 
+  // promise: recorded-once
   it('is repeated only when the server can no longer get it', async () => {
     // The network holds the commit back, and lets it through when the change was repeated.
     const fired = proxy.when({ text: COMMIT, at: 'before', fault: { kind: 'stall' } });

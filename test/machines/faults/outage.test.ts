@@ -37,6 +37,7 @@ const outages: readonly { readonly kind: Exclude<Fault['kind'], 'delay'>; readon
     ];
 
 describe.runIf(canSeeProcesses)('an outage of the board', () => {
+  // promise: outage-costs-nothing
   it.each(outages)('($kind, $ms ms) costs no attempt', { timeout: 300_000 }, async ({ kind, ms }) => {
     // Longer than the outage, so that the runner is not cut off.
     const { proxy, run } = await openRun({ lease: `${Math.max(3, Math.ceil(ms / 3_000))}s` });
@@ -87,6 +88,7 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
     });
   });
 
+  // promise: board-away
   it('ends an orchestrator that is told to stop, and its agent works on', async () => {
     const { proxy, run } = await openRun();
     await using _ = proxy;
@@ -111,6 +113,7 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
     });
   });
 
+  // promise: outage-costs-nothing
   it('that lasts stops the agent, keeps its work, and uses up no retry', { timeout: 180_000 }, async () => {
     const { proxy, run } = await openRun();
     await using _ = proxy;
