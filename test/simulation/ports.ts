@@ -316,6 +316,7 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
     build: (request) =>
       call(`build ${request.task} on ${short(request.onto)}`, () => repository.build(request)),
     bring: (commit) => call(`bring ${short(commit)}`, () => {}),
+    drop: () => Promise.resolve(),
     trial: (onto, head) =>
       call('trial', () => ({ conflicts: repository.merge(onto, head).conflicts, unfit: [] })),
     examine: () => Promise.resolve(new Map()),

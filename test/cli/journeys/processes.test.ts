@@ -47,6 +47,16 @@ beforeAll(async () => {
   exported = await printed(['export'], scene.at);
 });
 
+/** The launcher says on standard input what changed since the build. */
+test.each([
+  ['a change', '/src/cli.ts\n', { code: 75, stdout: '' }],
+  ['none', '', { code: 0, stdout: expect.stringContaining('Idle') as string }],
+])('a command that hears from the launcher of %s', async (_, changed, expected) => {
+  const env = { ...scene.at.env, COPSE_CHANGED: 'stdin' };
+  const found = await copseProcess(['list'], { ...scene.at, env, stdin: changed });
+  expect(found).toMatchObject({ ...expected, stderr: '' });
+});
+
 /** Those that only look: the same words and the same end, whichever way. */
 const looking: readonly (readonly [command: string, argv: () => readonly string[], code?: number])[] = [
   ['show', () => ['show', idle]],

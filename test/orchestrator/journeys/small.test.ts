@@ -13,7 +13,7 @@ const area = newArea();
 afterAll(() => endAgents(area));
 
 test.runIf(process.platform === 'linux')(
-  'an orchestrator gives young objects little memory, and its agents inherit nothing of that',
+  'an orchestrator gives young objects little memory and returns what it frees, and its agents inherit nothing of that',
   async () => {
     const scene = newScene(area);
     await scene.add('look', 'env > "$NOTES"; commit one one.txt');
@@ -22,6 +22,11 @@ test.runIf(process.platform === 'linux')(
     const end = finished(child);
     const commandLine = () => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
     while (child.exitCode === null && !commandLine().includes('--max-semi-space-size=4')) await sleep(5);
+    const settings = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+    expect(settings.filter((one) => one.startsWith('MALLOC_')).toSorted()).toEqual([
+      'MALLOC_ARENA_MAX=01',
+      'MALLOC_MMAP_THRESHOLD_=16385',
+    ]);
     expect(commandLine().slice(-4)).toEqual([cliFile, 'orchestrate', '--until-idle', '']);
     expect(await end).toMatchObject({ code: 0, stderr: '' });
     expect(await scene.statuses()).toEqual({ look: 'done' });

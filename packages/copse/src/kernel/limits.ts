@@ -25,8 +25,8 @@ export const limits = {
     trees: 20_000,
     /** Git searches packs one after another. */
     packs: 128,
-    /** For candidates that are not in the repository yet. */
-    heldBytes: 64 * MEGABYTE,
+    /** For candidates that are not in the repository yet. Beyond it, all of them are written there. */
+    heldBytes: 16 * MEGABYTE,
     /** The cache is emptied beyond this size. */
     candidates: 20_000,
     entries: 50_000,
@@ -47,6 +47,9 @@ export const limits = {
     treeBytes: 8 * MEGABYTE,
     /** A larger loose object is read by git. */
     looseBytes: 8 * MEGABYTE,
+    /** Loose objects that were read lately are kept, if they are small. */
+    recentLoose: 64,
+    smallBytes: 4_096,
     readCommits: 2_000,
     walkedCommits: 20_000,
     skewedCommits: 1_000,

@@ -197,6 +197,56 @@ it('the objects of candidates are still known after the temporary store was empt
   expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');
 });
 
+it('a dropped candidate takes no memory, unless another one was built on it', async () => {
+  const scene = new MergeScene(area);
+  const quarantine = new Quarantine(scene.dir);
+  await quarantine.open();
+  // The files of all of them.
+  execFileSync('git', ['hash-object', '-w', '--stdin'], { cwd: scene.top, env: plainEnv, input: '' });
+  const first = await adopted(quarantine, scene.tip('main'), 'first');
+  const second = await adopted(quarantine, first, 'second');
+  const other = await adopted(quarantine, scene.tip('main'), 'other');
+  const before = quarantine.heldBytes;
+  // Asked for before, so it comes into the repository all the same.
+  const bringing = quarantine.bring(other);
+  await quarantine.drop([first, other]);
+  expect((await bringing).map(({ id }) => id)).toContain(other);
+  expect(quarantine.heldBytes).toBe((before * 2) / 3);
+  await quarantine.bring(second);
+  expect([first, second, other].map((commit) => isThere(scene.top, commit))).toEqual([true, true, true]);
+  expect(quarantine.heldBytes).toBe(0);
+
+  const [third, fourth] = [
+    await adopted(quarantine, second, 'third'),
+    await adopted(quarantine, second, 'x'),
+  ];
+  await quarantine.drop([third, fourth]);
+  expect(quarantine.heldBytes).toBe(0);
+  await quarantine.bring(third);
+  expect(isThere(scene.top, third)).toBe(false);
+  quarantine.close();
+  for (const commit of [second, other]) git(scene.top, 'update-ref', `refs/heads/${commit}`, commit);
+  expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');
+});
+
+/** All of one size. */
+async function adopted(
+  quarantine: InstanceType<typeof Quarantine>,
+  onto: CommitId,
+  name: string,
+): Promise<CommitId> {
+  const empty = Buffer.from('e69de29bb2d1d6434b8b29ae775ad8c2e48c5391', 'hex');
+  const tree = quarantine.write(
+    'tree',
+    Buffer.concat([Buffer.from(`100644 ${name.padEnd(6, '-')}\0`), empty]),
+  );
+  const who = 'A <a@b> 1700000000 +0000';
+  const text = `tree ${tree}\nparent ${onto}\nauthor ${who}\ncommitter ${who}\n\nc\n`;
+  const commit = brand<CommitId>(quarantine.write('commit', Buffer.from(text)));
+  await quarantine.adopt(commit, { onto, ids: [tree, commit] }, async () => []);
+  return commit;
+}
+
 it('merging continues after the temporary store was deleted', async () => {
   const { scene, from, commits } = await newStack(4);
   const place = path.dirname(new Quarantine(scene.dir).folder);

@@ -9,8 +9,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { commitsOf, isReachable } from '../../../../packages/copse/src/git/objects/history.ts';
 import { type Splicer, splice } from '../../../../packages/copse/src/queue/merge/splice.ts';
-import { ObjectReader } from '../../../../packages/copse/src/git/objects/object-reader.ts';
-import { Objects } from '../../../../packages/copse/src/git/objects/objects.ts';
+import { MergeEngine } from '../../../../packages/copse/src/queue/merge/engine.ts';
+import { ObjectReader, objectsOf } from '../../../../packages/copse/src/git/objects/object-reader.ts';
+import { Objects, knownObjectsOf } from '../../../../packages/copse/src/git/objects/objects.ts';
 import { Quarantine } from '../../../../packages/copse/src/git/objects/quarantine.ts';
 import { isAncestor } from '../../../../packages/copse/src/git/refs/refs.ts';
 import { RecentCache } from '../../../../packages/copse/src/kernel/recent-cache.ts';
@@ -282,6 +283,18 @@ it('a loose object counts only if its hash matches its name', async () => {
   writeFileSync(file, deflateSync('tree 0\0'));
   const fresh = new Objects(objects.dir, objects.reader, { folders: [path.join(top, '.git', 'objects')] });
   expect((await fresh.tree(tree)).length).toBeGreaterThan(0);
+});
+
+it('all readers of a repository share one cache of trees', async () => {
+  const { top, ids } = newWorld(12);
+  const dir = openTrustedDir({ commonDir: path.join(top, '.git'), home: top });
+  const engine = new MergeEngine(dir);
+  const { tree } = await engine.objects.commit(ids.at(-1)!);
+  const read = await engine.objects.tree(tree);
+  expect(read.length).toBeGreaterThan(0);
+  expect(await knownObjectsOf(dir).tree(tree)).toBe(read);
+  await engine.close();
+  open.push(objectsOf(dir));
 });
 
 it('a tree in the cache holds no more memory than its bytes', async () => {

@@ -49,7 +49,7 @@ export class Objects {
     MOST_COMMIT_BYTES,
     ({ message }) => OVERHEAD_BYTES + message.length,
   );
-  readonly #trees = new RecentCache<string, Buffer>(MOST_TREE_BYTES, (tree) => OVERHEAD_BYTES + tree.length);
+  readonly #trees: RecentCache<string, Buffer>;
   readonly #emptyTree: string;
   readonly #places: Places;
   readonly #waiting = new Map<string, Waiting>();
@@ -62,6 +62,7 @@ export class Objects {
     this.dir = dir;
     this.reader = reader;
     this.#places = places;
+    this.#trees = knownTreesOf(dir);
     this.#emptyTree =
       dir.objectFormat === 'sha256'
         ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'
@@ -191,6 +192,16 @@ class ObjectMissing extends RepositoryUnavailable {
 function missing(what: string, id: string): ObjectMissing {
   const reason = `The ${what} ${id} is no longer in the repository.`;
   return new ObjectMissing(reason, 'See what else is missing: git fsck --connectivity-only');
+}
+
+const trees = new WeakMap<TrustedDir, RecentCache<string, Buffer>>();
+
+/** One for all readers of a repository: merging and walking history need the same trees, and an id says what a tree holds. */
+function knownTreesOf(dir: TrustedDir): RecentCache<string, Buffer> {
+  const weigh = (tree: Buffer) => OVERHEAD_BYTES + tree.length;
+  const shared = trees.get(dir) ?? new RecentCache<string, Buffer>(MOST_TREE_BYTES, weigh);
+  trees.set(dir, shared);
+  return shared;
 }
 
 const known = new WeakMap<TrustedDir, Objects>();

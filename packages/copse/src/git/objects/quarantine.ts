@@ -6,6 +6,7 @@
  *   flush     writes objects into the temporary store before a git of this process needs them
  *   adopt     holds the objects of a candidate until it is brought
  *   bring     writes a candidate, and those it was built on, into the repository and syncs them to the disk
+ *   drop      forgets candidates that will not be brought, unless another one was built on them
  *
  * A few objects are brought one by one, blobs before trees and trees before commits; many as one pack, which appears whole
  * or not at all. So an object in the repository always has all objects that it refers to, also after a kill, and a walk
@@ -251,28 +252,54 @@ export class Quarantine {
     return brought;
   }
 
+  /** After the brings that were asked for before. */
+  drop(commits: Iterable<CommitId>): Promise<void> {
+    const dropped = this.#turn.then(() => this.#drop(new Set(commits)));
+    this.#turn = dropped.catch(() => {});
+    return dropped;
+  }
+
+  #drop(unwanted: Set<CommitId>): void {
+    const wanted = [...this.#candidates.keys()].filter((commit) => !unwanted.has(commit));
+    const needed = new Set(wanted.flatMap((commit) => this.#chainOf(commit)));
+    const used = new Set([...needed].flatMap((commit) => this.#candidates.get(commit)?.ids ?? []));
+    for (const [commit, { ids }] of this.#candidates) {
+      if (needed.has(commit)) continue;
+      this.#candidates.delete(commit);
+      for (const id of ids) if (!used.has(id)) this.#letGo(id);
+    }
+  }
+
+  #letGo(id: string): void {
+    this.#heldBytes -= this.#held.get(id)?.content.length ?? 0;
+    this.#held.delete(id);
+    this.#unflushed.delete(id);
+  }
+
   async bringAll(): Promise<void> {
     for (const commit of [...this.#candidates.keys()].toReversed()) await this.bring(commit);
   }
 
   async #bring(commit: CommitId): Promise<readonly GitObject[]> {
-    const chain: CommitId[] = [];
-    for (let at: CommitId | undefined = commit; at !== undefined && this.#candidates.has(at);) {
-      chain.unshift(at);
-      at = this.#candidates.get(at)?.onto;
-    }
+    const chain = this.#chainOf(commit);
     const ids = new Set(chain.flatMap((one) => this.#candidates.get(one)?.ids ?? []));
     const objects = [...ids].flatMap((id) => this.#held.get(id) ?? []);
     if (objects.length >= PACKED_FROM)
       writePack(this.#dir, this.store, objects.map(entryOf), { isForGood: true });
     else await putAll(this.store, objects);
-    for (const { id, content } of objects) {
-      this.#held.delete(id);
-      this.#unflushed.delete(id);
-      this.#heldBytes -= content.length;
-    }
+    for (const { id } of objects) this.#letGo(id);
     for (const one of chain) this.#candidates.delete(one);
     return objects;
+  }
+
+  /** With the candidates it was built on, these first. */
+  #chainOf(commit: CommitId): readonly CommitId[] {
+    const chain: CommitId[] = [];
+    for (let at: CommitId | undefined = commit; at !== undefined && this.#candidates.has(at);) {
+      chain.unshift(at);
+      at = this.#candidates.get(at)?.onto;
+    }
+    return chain;
   }
 }
 

@@ -95,6 +95,25 @@ export class Candidates {
       if (key.includes(` ${landing} `) && candidate.kind === 'failed') this.#built.delete(key);
   }
 
+  /** Forgets what was built on neither of these, directly or on others of them, and returns those commits. */
+  keepOnly(bases: readonly CommitId[]): readonly CommitId[] {
+    const kept = new Set<string>(bases);
+    const forgotten: CommitId[] = [];
+    // In the order of building, so that a candidate comes after the one it was built on.
+    for (const [key, candidate] of this.#built) {
+      const commit = candidate.kind === 'built' ? candidate.commit : undefined;
+      const isKept = kept.has(ontoOf(key));
+      if (!isKept) this.#built.delete(key);
+      if (commit === undefined) continue;
+      if (isKept) kept.add(commit);
+      else forgotten.push(commit);
+    }
+    for (const commit of this.#trees.keys()) if (!kept.has(commit)) this.#trees.delete(commit);
+    const trees = new Set(this.#trees.values());
+    for (const tree of this.#green.keys()) if (!trees.has(tree)) this.#green.delete(tree);
+    return forgotten.filter((commit) => !kept.has(commit));
+  }
+
   /** A check of this tree ended, so its cached verdict is stale. */
   forgetVerdict(tree: string): void {
     this.#green.delete(tree);
@@ -123,6 +142,10 @@ export class Candidates {
     const tree = await this.treeOf(commit);
     if (!this.#green.has(tree)) this.#green.set(tree, await this.#facts.isGreen(tree));
   }
+}
+
+function ontoOf(key: string): string {
+  return key.slice(0, key.indexOf(' '));
 }
 
 function keyOf(onto: CommitId, { landing, head }: QueuedChange): string {

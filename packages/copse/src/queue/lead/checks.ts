@@ -140,14 +140,16 @@ export class CheckRuns {
   }
 
   async #run({ run, slot, commit, tree }: RunToStart, signal: AbortSignal): Promise<void> {
+    const { merging, checks } = this.#context;
+    // At once: the leader drops candidates when the target moves.
+    const brought = merging.bring(commit);
+    brought.catch(() => {});
     const green = new Set(
       (await this.#context.board.checksOf(tree)).filter(({ end }) => end?.verdict === 'green').map(checkKey),
     );
     const lacking = this.#required.filter(({ key }) => !green.has(key));
     const id = drawId('ck-', this.#context.random);
-    const { merging, checks } = this.#context;
-    const end = await merging
-      .bring(commit)
+    const end = await brought
       .then(() => checks.run({ id, slot, commit, checks: lacking.map(({ check }) => check), signal }))
       .catch((error: unknown): CheckRunEnd => ({
         kind: 'infrastructure',

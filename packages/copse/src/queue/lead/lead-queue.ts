@@ -52,7 +52,7 @@ import { detailOf } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
 import { CheckRuns, type RequiredCheck, requiredChecks } from './checks.ts';
 import { type RecordedState, placeRuns, saveQueue } from './save-queue.ts';
-import type { QueueMemory } from './memory.ts';
+import { type QueueMemory, forgetSuperseded } from './memory.ts';
 import { type WaitFacts, recordStall, recordWaits, waitInQueue } from './waits.ts';
 import type { RunContext } from '../context.ts';
 
@@ -261,6 +261,7 @@ class QueueLeader {
     const running = this.#runs.wanted;
     const ended = await this.#endedRuns(queue, base.onto, this.#runs.takeEnded());
     const { memory } = this.#options;
+    await forgetSuperseded(this.#context, memory, { tip: base.onto, state: queue.state });
     const hasChecks = this.#required.length > 0;
     const heads = landings.map(({ head }) => head);
     memory.unsound = await this.#context.merging.examine(base.onto, heads);

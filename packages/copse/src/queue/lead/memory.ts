@@ -1,4 +1,5 @@
 import type { CommitId, LandingId } from '../../kernel/ids.ts';
+import type { QueueState } from '../rules/decide/state.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
@@ -37,4 +38,23 @@ export function newQueueMemory(context: RunContext): QueueMemory {
     unexpected: new Failures(),
     refusal: null,
   };
+}
+
+/** What was found out for an earlier tip of the target, unless a batch of the queue still needs it. */
+export async function forgetSuperseded(
+  { merging }: RunContext,
+  { candidates, conflicts, failures }: QueueMemory,
+  { tip, state }: { readonly tip: CommitId; readonly state: QueueState },
+): Promise<void> {
+  const stages = state.batches.map(({ stage }) => stage);
+  await merging.drop(
+    candidates.keepOnly([tip, ...stages.flatMap((stage) => ('onto' in stage ? [stage.onto] : []))]),
+  );
+  for (const key of conflicts.keys()) if (!key.startsWith(`${tip} `)) conflicts.delete(key);
+  const runs = new Set([
+    ...stages.flatMap((stage) => ('run' in stage ? [stage.run] : [])),
+    ...state.probes.map(({ run }) => run),
+    state.audit?.run,
+  ]);
+  for (const run of failures.keys()) if (!runs.has(run)) failures.delete(run);
 }

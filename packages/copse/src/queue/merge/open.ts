@@ -49,6 +49,7 @@ export function openMerging(
   };
   return {
     bring,
+    drop: (commits) => engine.quarantine.drop(commits),
     build: (request) => buildCandidate(engine, request, options.resolve),
     trial: (onto, head, method = 'rebase') => tryCandidate(engine, onto, head, method),
     examine: (onto, heads) => examiner.examine(onto, heads),

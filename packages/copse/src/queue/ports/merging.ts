@@ -112,6 +112,8 @@ export interface Merging {
    * `moveTarget` and `push` do so themselves.
    */
   bring(commit: CommitId): Promise<void>;
+  /** Frees the memory of candidates that are not needed any more. One that is needed after all is built again. */
+  drop(commits: readonly CommitId[]): Promise<void>;
   /** Whether the head could land on the tip, by default with a rebase. Writes nothing. */
   trial(
     onto: CommitId,
