@@ -18,7 +18,10 @@ const area = newArea();
 async function openRun(policy?: Readonly<Record<string, string>>) {
   const direct = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
   const proxy = await Proxy.to(direct);
-  const run = await Run.open(area, { env: { COPSE_BOARD: proxy.through(direct) }, ...(policy && { policy }) });
+  const run = await Run.open(area, {
+    env: { COPSE_BOARD: proxy.through(direct) },
+    ...(policy && { policy }),
+  });
   return { proxy, run };
 }
 
@@ -136,7 +139,9 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
       expect(await run.countEvents('task.crashed')).toBe(0);
       expect(await run.countEvents('attempt.started')).toBe(2);
       const ledger = await run.context.board.list('ledger', { task: task! });
-      expect(ledger.map(({ text }) => text).join()).toContain('was stopped: The board could not be reached for');
+      expect(ledger.map(({ text }) => text).join()).toContain(
+        'was stopped: The board could not be reached for',
+      );
     });
   });
 });

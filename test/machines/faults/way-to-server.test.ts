@@ -115,26 +115,42 @@ describe.runIf(has('openssl'))('TLS', () => {
 
     expect(await doctor(here('sslmode=disable'))).toContain('no TLS');
     expect(await doctor(here('sslmode=require'))).toContain('TLSv1.3');
-    expect(await doctor(here(`sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`))).toContain('TLSv1.3');
+    expect(await doctor(here(`sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`))).toContain(
+      'TLSv1.3',
+    );
     expect(await doctor(here('sslmode=verify-full'))).toMatch(/certificate is not trusted .*\n.*sslrootcert/);
     const byNumber = `${server.url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`;
     expect(await doctor(byNumber)).toMatch(/certificate is for another host .*\n.*verify-ca/);
     expect(await doctor(byNumber.replace('verify-full', 'verify-ca'))).toContain('TLSv1.3');
-    expect(await doctor(`${inject('postgresUrl')}?sslmode=require`)).toMatch(/the server offers none\.\n.*ssl = on/);
+    expect(await doctor(`${inject('postgresUrl')}?sslmode=require`)).toMatch(
+      /the server offers none\.\n.*ssl = on/,
+    );
   });
 });
 
 function newCertificates() {
   const folder = newFolder();
   const file = (name: string) => path.join(folder, name);
-  const openssl = (...argv: readonly string[]) => execFileSync('openssl', argv, { cwd: folder, stdio: 'ignore' });
+  const openssl = (...argv: readonly string[]) =>
+    execFileSync('openssl', argv, { cwd: folder, stdio: 'ignore' });
   const fresh = ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '2'];
   openssl(...fresh, '-x509', '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=An authority');
   openssl(...fresh, '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=localhost');
   writeFileSync(file('san.cnf'), 'subjectAltName=DNS:localhost\n');
-  const signed = ['x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'];
+  const signed = [
+    'x509',
+    '-req',
+    '-in',
+    'server.csr',
+    '-CA',
+    'ca.pem',
+    '-CAkey',
+    'ca.key',
+    '-CAcreateserial',
+  ];
   openssl(...signed, '-days', '2', '-extfile', 'san.cnf', '-out', 'server.pem');
   chmodSync(file('server.key'), 0o600);
-  if (process.getuid?.() === 0) for (const name of ['server.key', 'server.pem']) chownSync(file(name), NOBODY, NOBODY);
+  if (process.getuid?.() === 0)
+    for (const name of ['server.key', 'server.pem']) chownSync(file(name), NOBODY, NOBODY);
   return { authority: file('ca.pem'), certificate: file('server.pem'), key: file('server.key') };
 }

@@ -19,7 +19,9 @@ describe('TLS', () => {
     ['postgres://h/d?sslmode=disable', { PGSSLMODE: 'verify-full' }, 'none'],
   ] as const)('%s with %j: %j', (url, env, expected) => {
     const { ssl, isSslOptional } = parseAddress(url, env);
-    expect(ssl === false ? 'none' : { isSslOptional, verifies: ssl.rejectUnauthorized !== false }).toEqual(expected);
+    expect(ssl === false ? 'none' : { isSslOptional, verifies: ssl.rejectUnauthorized !== false }).toEqual(
+      expected,
+    );
   });
 
   it('is named neither to the driver, which warns of it, nor in the location', () => {
@@ -30,7 +32,10 @@ describe('TLS', () => {
   it.each([
     ['postgres://h/d?sslmode=verify-ca', /needs the certificate authority/],
     ['postgres://h/d?sslmode=always', /unknown sslmode: always/],
-    ['postgres://h/d?sslrootcert=/nowhere/ca.pem', /sslrootcert .* cannot be read: \/nowhere\/ca\.pem \(ENOENT\)/],
+    [
+      'postgres://h/d?sslrootcert=/nowhere/ca.pem',
+      /sslrootcert .* cannot be read: \/nowhere\/ca\.pem \(ENOENT\)/,
+    ],
   ])('%s is refused with a reason', (url, reason) => {
     expect(() => parseAddress(url, none)).toThrow(reason);
   });

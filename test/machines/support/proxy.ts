@@ -156,7 +156,8 @@ export class Proxy implements AsyncDisposable {
     const [from, to] = isFromClient ? [client, server] : [server, client];
     try {
       for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        const trigger = isFromClient && chunk.includes(this.#trigger?.text ?? '\0none') ? this.#trigger : null;
+        const trigger =
+          isFromClient && chunk.includes(this.#trigger?.text ?? '\0none') ? this.#trigger : null;
         if (trigger) this.#trigger = undefined;
         if (trigger?.at === 'before') {
           await this.apply(trigger.fault);

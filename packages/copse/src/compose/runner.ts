@@ -40,7 +40,8 @@ async function run(
     return await runAttempt(attempt.context, attempt.orders);
   } catch (error) {
     if (error instanceof BoardTooNew) return { kind: 'outdated', reason: error.message };
-    if (error instanceof BoardAway && cutOff.signal.aborted) return { kind: 'cut_off', reason: error.message };
+    if (error instanceof BoardAway && cutOff.signal.aborted)
+      return { kind: 'cut_off', reason: error.message };
     throw error;
   } finally {
     telling.abort();

@@ -91,7 +91,9 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   if (!(await recordProcess(context, orders))) return { kind: 'lost' };
   const kept = await keepLease(context, orders.task, orders.token);
   // What still waits for the board would keep the agent from being stopped.
-  kept.lost.addEventListener('abort', () => kept.lost.reason instanceof CutOff && context.onCutOff(), { once: true });
+  kept.lost.addEventListener('abort', () => kept.lost.reason instanceof CutOff && context.onCutOff(), {
+    once: true,
+  });
   // A runner that is told to stop decides nothing more, as if the lease were lost; the orchestrator sees that it is gone.
   const lease = { ...kept, lost: AbortSignal.any([kept.lost, context.stop]) };
   try {

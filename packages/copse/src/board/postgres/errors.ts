@@ -28,7 +28,9 @@ const TOO_MANY = '53300';
 
 function isLost(error: unknown): boolean {
   const state = sqlState(error) ?? '';
-  return state === TOO_MANY || LOST_STATES.test(state) || LOST_CODES.test(state) || LOST.test(messageOf(error));
+  return (
+    state === TOO_MANY || LOST_STATES.test(state) || LOST_CODES.test(state) || LOST.test(messageOf(error))
+  );
 }
 
 function messageOf(error: unknown): string {
@@ -57,14 +59,14 @@ export function explained(error: unknown, location: string): unknown {
   );
 }
 
-interface Refused {
+interface WhyRefused {
   readonly reason: string;
   readonly remedy: string;
 }
 
 const CERTIFICATE = /^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_|ERR_TLS_)/;
 
-function whyRefused(error: Error, said: string): Refused | undefined {
+function whyRefused(error: Error, said: string): WhyRefused | undefined {
   const state = sqlState(error) ?? '';
   if (state === '28P01' || /password must be a string|no password supplied/i.test(said))
     return {
@@ -74,19 +76,25 @@ function whyRefused(error: Error, said: string): Refused | undefined {
   if (/no encryption/.test(said))
     return {
       reason: `the server accepts only connections with TLS (${said})`,
-      remedy: 'Add ?sslmode=verify-full to the address, with &sslrootcert=<file> for a certificate authority of your own.',
+      remedy:
+        'Add ?sslmode=verify-full to the address, with &sslrootcert=<file> for a certificate authority of your own.',
     };
   if (state === '3D000')
-    return { reason: said, remedy: 'Create the database: createdb --encoding=UTF8 --template=template0 <name>' };
+    return {
+      reason: said,
+      remedy: 'Create the database: createdb --encoding=UTF8 --template=template0 <name>',
+    };
   if (/does not support SSL/.test(said))
     return {
       reason: 'the address asks for TLS, and the server offers none',
-      remedy: 'Set ssl = on in postgresql.conf, or leave sslmode out of the address on a network that you trust.',
+      remedy:
+        'Set ssl = on in postgresql.conf, or leave sslmode out of the address on a network that you trust.',
     };
   if (state === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return {
       reason: `its certificate is for another host (${said})`,
-      remedy: 'Write the host in the address as the certificate has it, or use sslmode=verify-ca with sslrootcert.',
+      remedy:
+        'Write the host in the address as the certificate has it, or use sslmode=verify-ca with sslrootcert.',
     };
   if (CERTIFICATE.test(state))
     return {

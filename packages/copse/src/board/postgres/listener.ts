@@ -94,6 +94,6 @@ export class Listener {
   }
 
   #wake(): void {
-    for (const wake of [...this.#followers]) wake();
+    for (const wake of this.#followers) wake();
   }
 }

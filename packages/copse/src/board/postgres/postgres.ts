@@ -53,7 +53,9 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   pool.on('error', () => {});
   const known = newKnownStatements();
   const pooler: Pooler = { isSeen: false, isFine: false };
-  pool.on('connect', (client) => sendBriskly(client as unknown as BoardClient, { clients, known, location, pooler }));
+  pool.on('connect', (client) =>
+    sendBriskly(client as unknown as BoardClient, { clients, known, location, pooler }),
+  );
   const db = new Kysely<BoardTables>({
     dialect: new PostgresDialect({
       pool: { options: pool.options, connect: () => connected(pool, location), end: () => pool.end() },
@@ -123,7 +125,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
 
 async function connected(pool: pg.Pool, location: string): Promise<PostgresPoolClient> {
   try {
-    return (await pool.connect()) as PostgresPoolClient;
+    return await pool.connect();
   } catch (error) {
     throw explained(error, location);
   }

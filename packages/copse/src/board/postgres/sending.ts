@@ -43,7 +43,7 @@ const SETTINGS = `
       and current_setting('synchronous_commit') = 'on' and current_setting('synchronous_standby_names') = ''
     then set_config('synchronous_commit', 'off', false) end as later`;
 
-interface Session {
+interface ServerSession {
   readonly pid: number;
   readonly later: string | null;
 }
@@ -51,7 +51,7 @@ interface Session {
 /** Sent first in a transaction that may take long: a migration. */
 export const TAKES_LONG = `select set_config('statement_timeout', '0', true)`;
 
-export interface KnownStatement {
+interface KnownStatement {
   readonly name: string;
   readonly isLast: boolean;
 }
@@ -104,7 +104,7 @@ export function sendBriskly(client: BoardClient, { clients, known, location, poo
   const settings = [lockMs, statementMs, idleInTransactionMs, keepAliveSeconds, clientGoneMs].map(String);
   const { processID } = client as unknown as { processID: number };
   const asked = submit(SETTINGS, [...settings, pooler.isFine, processID]);
-  const session = asked.then(({ rows }) => rows[0] as Session);
+  const session = asked.then(({ rows }) => rows[0] as ServerSession);
   session.then(
     ({ pid }) => (pooler.isSeen ||= pid !== processID),
     () => {},

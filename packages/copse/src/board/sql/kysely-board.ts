@@ -4,14 +4,7 @@ import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type {
-  BackedUp,
-  Board,
-  BoardTransaction,
-  ImportOutcome,
-  ServerFacts,
-  Subscription,
-} from '../port.ts';
+import type { BackedUp, Board, BoardTransaction, ImportOutcome, ServerFacts, Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';

@@ -22,7 +22,7 @@ import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
-import { type WaitsForBoard, waitForBoard } from '../../wait-for-board.ts';
+import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
   readonly maxAgents?: string;

@@ -13,7 +13,7 @@ import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { withLook } from '../../../compose/look.ts';
-import { type WaitsForBoard, waitForBoard } from '../../wait-for-board.ts';
+import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
   readonly target?: string;

@@ -15,7 +15,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
-import { waitForBoard } from '../../wait-for-board.ts';
+import { waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
   readonly task?: string;

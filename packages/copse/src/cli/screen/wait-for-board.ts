@@ -1,18 +1,18 @@
 /** For commands that run until they are stopped: they wait for a board that is away, and say so once, and once that it is back. */
 
-import type { Patience } from '../board/patient.ts';
-import { age } from '../explain/rules/amounts.ts';
-import { timestamp } from '../kernel/ids.ts';
-import type { Cli } from './invocation.ts';
+import type { Patience } from '../../board/patient.ts';
+import { age } from '../../explain/rules/amounts.ts';
+import { timestamp } from '../../kernel/ids.ts';
+import type { Cli } from '../invocation.ts';
 
 export interface WaitsForBoard {
   readonly patience: Patience;
   /** Ends the command, and all waiting. */
   readonly stop: AbortController;
   /** Where the sentences go; standard error until then. */
-  tellBy(tell: (text: string) => void): void;
+  readonly tellBy: (tell: (text: string) => void) => void;
   /** Signals are not heard any more. */
-  end(): void;
+  readonly end: () => void;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -28,7 +28,8 @@ export function waitForBoard({ output }: Cli): WaitsForBoard {
     patience: {
       signal: stop.signal,
       onAway: ({ message }) => tell(`${message} Waiting for it; Ctrl+C stops.`),
-      onBack: (awayMs) => tell(`The board is back after ${age(timestamp(0), timestamp(Math.round(awayMs)))}.`),
+      onBack: (awayMs) =>
+        tell(`The board is back after ${age(timestamp(0), timestamp(Math.round(awayMs)))}.`),
     },
     tellBy: (other) => (tell = other),
     end: () => {
