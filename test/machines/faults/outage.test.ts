@@ -7,7 +7,8 @@ import { setTimeout } from 'node:timers/promises';
 
 import { describe, expect, inject, it } from 'vitest';
 
-import { newArea } from '../../support/cli.ts';
+import { type EventNumber, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { git, newArea } from '../../support/cli.ts';
 import { Run, canSeeProcesses } from '../../support/agents/runs.ts';
 import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
 import { isLong } from '../../support/long.ts';
@@ -22,7 +23,7 @@ async function openRun(policy?: Readonly<Record<string, string>>) {
     env: { COPSE_BOARD: proxy.through(direct) },
     ...(policy && { policy }),
   });
-  return { proxy, run };
+  return { proxy, direct, run };
 }
 
 const told = (text: string, what: RegExp) => text.match(new RegExp(what, 'g'))?.length ?? 0;
@@ -144,4 +145,43 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
       );
     });
   });
+
+  // promise: stale-token-fenced
+  it.runIf(isLong)(
+    'of one machine lets another take its task; when it is back it records and lands nothing of it',
+    async () => {
+      const { proxy, direct, run: here } = await openRun();
+      await using _ = proxy;
+      await using _here = here;
+      const clone = path.join(path.dirname(here.folder), 'another clone');
+      git(path.dirname(here.folder), 'clone', '--quiet', here.folder, clone);
+      git(clone, 'config', 'user.name', 'Agent');
+      git(clone, 'config', 'user.email', 'agent@example.invalid');
+      await using there = await Run.around(clone, here.log, { COPSE_BOARD: direct });
+      await explained(there, async () => {
+        const [task] = await there.add('long');
+        const orchestrator = here.orchestrate();
+        const old = await there.atWork(task!);
+        const other = there.orchestrate();
+        await proxy.apply({ kind: 'blackhole' });
+        await there.until(async () => (await there.countEvents('attempt.started')) === 2);
+        const taken = await there.atWork(task!);
+        expect([taken.node, taken.token > old.token]).toEqual([there.context.node, true]);
+        // Cut off: its agent is stopped while the network is still away.
+        await there.until(() => here.agents().every((pid) => pid !== here.agentOf(old.id)));
+        await there.until(() => told(orchestrator.printed, AWAY) === 1);
+        await proxy.heal();
+        await there.until(() => told(orchestrator.printed, BACK) === 1);
+        const attempts = path.join(here.folder, '.copse', 'attempts');
+        await there.until(() => !readdirSync(attempts).some((name) => name.startsWith(old.id)));
+        const events = await there.context.board.events({ after: brand<EventNumber>(0), limit: 1_000 });
+        const late = events.filter(({ by }) => by.kind === 'session' && by.token === old.token);
+        expect(late.every(({ event }) => event.at < taken.startedAt)).toBe(true);
+        const written = path.join(here.folder, '.worktrees', task!, 'work', task!);
+        expect(readdirSync(written).some((name) => name.startsWith(old.id))).toBe(true);
+        for (const one of [orchestrator, other]) one.signal('SIGINT');
+        expect([await orchestrator.ended, await other.ended]).toEqual([0, 0]);
+      });
+    },
+  );
 });
