@@ -32,7 +32,8 @@ if (isStale()) {
 } else {
   if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
   useCompileCache();
-  if (argv[0] === 'watch') (await import('./cli/watch/guard.ts')).guardTerminal();
+  if (argv[0] === 'watch' || (/^(?:list|ls)$/.test(argv[0] ?? '') && argv.includes('--watch')))
+    (await import('./cli/watch/guard.ts')).guardTerminal();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
 }

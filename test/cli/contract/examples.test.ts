@@ -231,6 +231,8 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   config: idle,
   doctor: idle,
   demo: { from: fresh, and: '--speed 100', isSlow: true },
+  // To its end: test/cli/journeys/demo.test.ts.
+  'copse demo': { from: fresh, isEndless: true },
   'shell-init': fresh,
   completion: fresh,
   help: fresh,

@@ -8,7 +8,7 @@ import { excludeFromGit } from '../git/directory/exclude.ts';
 import type { TrustedDir } from '../git/process.ts';
 import type { PowerFileContent } from '../git/accepted/files.ts';
 import { acceptedFiles } from '../git/accepted/record.ts';
-import { type Repository, findRepository } from '../git/directory/locate.ts';
+import { type Repository, findRepository as locateRepository } from '../git/directory/locate.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
@@ -29,11 +29,24 @@ import type { MergeMethod } from '../queue/rules/landing.ts';
 import { privateCache } from '../kernel/system/private-cache.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';
 
-export { findRepository, worktreeNameOf, type Repository } from '../git/directory/locate.ts';
+export { worktreeNameOf, type Repository } from '../git/directory/locate.ts';
 
 export interface Surroundings {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** With a folder for the board, or with none yet. */
+export function findRepository(from: string): Repository | undefined {
+  const repository = locateRepository(from);
+  if (repository === undefined) return undefined;
+  const own = path.join(repository.home, '.copse');
+  const isOther = statSync(own, { throwIfNoEntry: false })?.isDirectory() === false;
+  if (!isOther) return repository;
+  throw new BoardUnavailable(
+    `${own} is not a folder, and Copse keeps its board there.`,
+    'Move it away, then: copse status',
+  );
 }
 
 export function requireRepository({ cwd }: Surroundings): Repository {

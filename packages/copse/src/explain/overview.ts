@@ -17,7 +17,8 @@ import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
-import { questionClause, questionText, waitingClause } from './question.ts';
+import { questionText } from './question.ts';
+import { questionClause, waitingClause } from './rules/reason.ts';
 import {
   type LandingTask,
   type NeedsYou,
@@ -30,7 +31,7 @@ import {
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
 import { attentionClause, attentionText, failureClause, firstLine, statusTexts } from './rules/status.ts';
-import { describeWaiting, startsText } from './rules/waiting.ts';
+import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
 
 export interface OverviewOptions {
   /** Whether an orchestrator runs on this machine. */
@@ -71,6 +72,7 @@ export async function loadOverview(
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
         : [],
     isOrchestrated,
+    noAgents: lackOfAgents(context),
   };
 }
 

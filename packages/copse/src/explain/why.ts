@@ -22,12 +22,20 @@ import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
-import { answerCommands, questionText, waitingClause } from './question.ts';
+import { answerCommands, questionText } from './question.ts';
+import { waitingClause } from './rules/reason.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
 import { hasWorktree, nextSteps } from './next-steps.ts';
 import { times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
-import { attentionClause, doneText, failureClause, sentence, statusTexts } from './rules/status.ts';
+import {
+  attentionClause,
+  doneText,
+  failureClause,
+  firstLine,
+  sentence,
+  statusTexts,
+} from './rules/status.ts';
 import { describeWaiting, startsText } from './rules/waiting.ts';
 
 export interface Why {
@@ -79,6 +87,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
       return [
         ...(await needsPerson(context, state)),
         state.reason,
+        ...(state.because === 'nothing_committed' ? [await unchanged(context, task)] : []),
         ...(await describeResolver(context, task)),
       ];
     case 'failed':
@@ -102,6 +111,12 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
   if (await isBeingResolved(board, { state }))
     return [`You need not act: ${attentionClause(state.because)}, and another task resolves that.`];
   return [`It needs you: ${attentionClause(state.because)}.`];
+}
+
+/** Only a person who holds the task can report this, hence both commands. */
+async function unchanged(context: LookContext, { id }: Task): Promise<string> {
+  const resume = (await hasWorktree(context, { id })) ? ' --resume' : '';
+  return `If there is nothing to change: copse work ${id}${resume} && copse finish ${id} --no-changes`;
 }
 
 /** What its agent said when it finished, and the warnings of the gate. */
@@ -269,8 +284,11 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const failed = sentence(failureClause(task.retries, reason));
-  if (task.retries === 0) return [failed, reason];
-  return [failed, ...(crash === undefined ? [] : [crash.text])];
+  const told = task.retries === 0 ? reason : (crash?.text ?? '');
+  // Its first line has the error that the sentence names.
+  const [first = '', ...details] = told.split('\n');
+  const isSaid = first.includes(firstLine(reason));
+  return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
 }
 
 async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {

@@ -55,7 +55,7 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   const agent = await agentFor(context, task);
   if (agent === undefined) {
     const hasWorktree = Boolean((await workspaceOf(context, id))?.worktree);
-    const byHand = `copse work ${id}${hasWorktree ? ' --resume' : ''} (to continue by hand)`;
+    const byHand = `copse work ${id}${hasWorktree ? ' --resume' : ''} # to continue by hand`;
     return context.agents.length === 0
       ? refused(
           'invalid',

@@ -1,8 +1,9 @@
 /** The last lines of a command that changed a task: what happens to it now, and what to type next. */
 
 import { sessionFrom } from '../../board/rules/author.ts';
-import { requireRepository } from '../../compose/open.ts';
+import { configOf, requireRepository } from '../../compose/open.ts';
 import { type Ahead, aheadOf } from '../../explain/rules/ahead.ts';
+import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
@@ -12,15 +13,22 @@ import type { Output } from '../output.ts';
 export async function printAhead(
   cli: Cli,
   { policy }: { readonly policy: Policy },
-  task: Pick<TaskSummary, 'id' | 'state'>,
+  task: TaskSummary,
 ): Promise<void> {
   if (sessionFrom(cli.env) !== undefined) return;
   printSteps(cli.output, await loadAhead(cli, policy, task));
 }
 
-async function loadAhead(cli: Cli, policy: Policy, task: Pick<TaskSummary, 'id' | 'state'>): Promise<Ahead> {
-  const { pollIntervalMs } = policy.orchestration;
-  return aheadOf(task, { isOrchestrated: await isOrchestrated(cli), pollIntervalMs });
+async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<Ahead> {
+  const { agentsOf } = await import('../../compose/run/agents.ts');
+  const repository = requireRepository(cli);
+  const { usable, unusable } = await agentsOf(await configOf(repository), cli, repository.configFolder);
+  return aheadOf(task, {
+    isOrchestrated: await isOrchestrated(cli),
+    pollIntervalMs: policy.orchestration.pollIntervalMs,
+    noAgents: lackOfAgents({ agents: usable, unusable }),
+    untaken: describeUntaken(task, usable, unusable),
+  });
 }
 
 /** Whether an orchestrator of this clone runs on this machine. */

@@ -34,7 +34,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
         [
           status,
           `${meanings[status]} Next: ${statusCommands(status)
-            .map((command) => `copse ${command}`)
+            .map((command) => `\`copse ${command} <id>${answering(status, command)}\``)
             .join(', ')}.`,
         ] as const,
     ),
@@ -57,7 +57,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   agents: () => [
     `An agent is a program that works on one task at a time, in a worktree of its own. \`copse orchestrate\` starts agents on ready tasks, at most ${defaultPolicy.orchestration.maxAgents} at once (policy.max_agents), and lands their finished work.`,
     '',
-    `Runtimes: ${runtimes.join(', ')}. Without copse.yml, Copse uses those that are installed. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
+    `Runtimes: ${runtimes.join(', ')}. Without agents in copse.yml, Copse uses the first of them that is installed. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
     '',
     ['copse agents detect', 'which agent programs are installed, and whether they start.'],
     ['copse orchestrate --dry-run', 'which tasks would start, and why the others wait.'],
@@ -68,7 +68,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
       'answers an agent that stopped with a question, and starts it again.',
     ],
     '',
-    `After a crash, Copse rescues the work and the orchestrator starts the agent again. At crash number ${defaultPolicy.retry.maxRetries} (policy.max_retries) the task fails. Ctrl+C stops the orchestrator and leaves the agents running.`,
+    `After a crash, Copse rescues the work and the orchestrator starts the agent again. After ${defaultPolicy.retry.maxRetries} crashes (policy.max_retries) the task fails. Ctrl+C stops the orchestrator and leaves the agents running.`,
     '',
     'Without `sandbox`, an agent has your rights: it can read your keys and push. `copse doctor` says which sandboxes this machine has.',
   ],
@@ -103,6 +103,11 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse doctor', 'checks whether this machine reaches the board.'],
   ],
 };
+
+/** The agent of a stuck task has asked a question. */
+function answering(status: TaskStatus, command: string): string {
+  return status === 'stuck' && command === 'restart' ? ' --answer "…"' : '';
+}
 
 const meanings: Readonly<Record<TaskStatus, string>> = {
   pending: 'It waits for other tasks.',

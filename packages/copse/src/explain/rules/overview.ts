@@ -7,6 +7,7 @@ import type { AgentName, BranchName, NodeId, TaskId, Timestamp } from '../../ker
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { WaitReason } from '../../queue/rules/wait-reason.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
+import type { Lack } from './waiting.ts';
 
 export interface Overview {
   readonly at: Timestamp;
@@ -21,6 +22,8 @@ export interface Overview {
   readonly ready: readonly ReadyTask[];
   /** Whether an orchestrator runs on this machine: if not, nothing starts and nothing lands. */
   readonly isOrchestrated: boolean;
+  /** Why an orchestrator cannot start here, with the next command; null when it can. */
+  readonly noAgents: Lack | null;
 }
 
 interface OverviewTask {

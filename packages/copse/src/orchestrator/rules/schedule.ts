@@ -137,9 +137,9 @@ export class Scheduler {
   }
 }
 
-function whyNone(
-  task: PlaceableTask,
-  agents: readonly AvailableAgent[],
+export function whyNone(
+  task: Pick<PlaceableTask, 'requires' | 'agent'>,
+  agents: readonly Pick<AvailableAgent, 'name' | 'capabilities'>[],
   unusable: readonly UnusableAgent[],
 ): readonly string[] {
   if (agents.length + unusable.length === 0)

@@ -21,7 +21,7 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Claim, type Task, delayCauses, statusPredicate, suggestCommands } from './task.ts';
+import { type Claim, type Task, delayCauses, statusPredicate, refusedFor } from './task.ts';
 import type { TaskEvent } from './events.ts';
 
 /** Who is to hold a task. `grant` chooses the token. */
@@ -50,11 +50,7 @@ export function decideClaim(
   policy: LeasePolicy,
 ): Decision<TaskEvent> {
   if (task.state.status !== 'ready') {
-    return refused(
-      'wrong_status',
-      `Cannot claim ${task.id}: it ${statusPredicate(task.state.status)}.`,
-      ...suggestCommands(task),
-    );
+    return refusedFor(task, `Cannot claim ${task.id}: it ${statusPredicate(task.state.status)}.`);
   }
   const { delay } = task.state;
   if (delay !== null && delay.until > at) {
@@ -86,10 +82,9 @@ export function refuseUnlessHeld(
 ): Refused | undefined {
   if (task.state.status === 'in_progress' && task.state.claim.token === token) return undefined;
   if (token === task.token) {
-    return refused(
-      'wrong_status',
+    return refusedFor(
+      task,
       `This session no longer holds ${task.id}: it ${statusPredicate(task.state.status)}.`,
-      ...suggestCommands(task),
     );
   }
   return refused(

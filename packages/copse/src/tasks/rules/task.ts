@@ -7,7 +7,7 @@
  * where; decisions.ts and outcomes.ts ask it first.
  */
 
-import { type Refused, refused } from '../../kernel/decision.ts';
+import type { RefusalCode, Refused } from '../../kernel/decision.ts';
 import type {
   AgentName,
   AttemptId,
@@ -283,6 +283,15 @@ export function isAllowed(action: TaskAction, status: TaskStatus): boolean {
   return taskTransitions[action][status] !== undefined;
 }
 
+/** Refused because of its status. */
+export function refusedFor(
+  task: Pick<Task, 'id' | 'state'>,
+  reason: string,
+  code: RefusalCode = 'wrong_status',
+): Refused {
+  return { kind: 'refused', refusal: { code, reason, next: suggestCommands(task), task: task.id } };
+}
+
 /** By its status alone; `copse why` asks the board too. */
 export function suggestCommands({ id, state }: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
   const [first, ...others] = statusFacts[state.status].commands;
@@ -320,9 +329,8 @@ export function refuseUnlessAllowed(task: Task, action: TaskAction): Refused | u
 }
 
 export function wrongStatus(task: Task, action: TaskAction): Refused {
-  return refused(
-    'wrong_status',
+  return refusedFor(
+    task,
     `Cannot ${actionTexts[action](task.id)}: it ${statusPredicate(task.state.status)}.`,
-    ...suggestCommands(task),
   );
 }

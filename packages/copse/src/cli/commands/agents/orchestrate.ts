@@ -5,7 +5,7 @@ import { loadOverview } from '../../../explain/overview.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
-import { describeWaiting } from '../../../explain/rules/waiting.ts';
+import { describeWaiting, lackOfAgents } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -41,16 +41,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   const opened = { command: options.command, asNode: true, limited, patience: waits.patience };
   const running = withRun(cli, opened, async (context, unusable) => {
     for (const { reason } of unusable) cli.output.note(shown(reason));
-    if (context.agents.length === 0) {
-      fail(
-        'invalid',
-        unusable.length === 0
-          ? 'No agent is installed or configured.'
-          : 'None of the agents in copse.yml can run here.',
-        'copse agents detect',
-        'copse orchestrate --command "./my-agent.sh"',
-      );
-    }
+    const lack = lackOfAgents(context);
+    if (lack !== null)
+      fail('invalid', lack.text, lack.command, 'copse orchestrate --command "./my-agent.sh"');
     if (options.dryRun) await showPlan(cli, context, options);
     else await asOrchestrator(context.home, () => orchestrate(cli, context, waits, options));
   });

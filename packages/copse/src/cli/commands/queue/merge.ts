@@ -28,7 +28,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json({ landings: landed.map(resultView) });
     const [only, ...others] = landed;
     if (!options.json && only?.kind === 'landed' && others.length === 0)
-      cli.output.line(cli.output.style('dim', `  → copse undo ${only.task} (takes it back)`));
+      cli.output.line(cli.output.style('dim', `  → copse undo ${only.task} # takes it back`));
     const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...further] = failed.map(explain);
     for (const { reason } of further) cli.output.note(shown(reason));

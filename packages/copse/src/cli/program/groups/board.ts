@@ -77,7 +77,7 @@ function addBoard(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/board/restore.ts')));
   board
     .command('rebuild')
-    .description('Add tasks that the board lost, from git and the worktrees.')
+    .description('Add lost tasks to the board again, from git and the worktrees.')
     .option('--empty', 'only create a new, empty board when the old one is lost')
     .option('--json', 'print { "found", "tasks": [...] }')
     .details(

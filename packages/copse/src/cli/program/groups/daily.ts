@@ -72,12 +72,12 @@ function addList(program: CopseCommand, on: On): void {
     .option('--all', 'all finished tasks, not only the latest')
     .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
     .option('--limit <n>', 'at most n tasks')
-    .option('--watch', 'print the list again after each change, until Ctrl+C')
+    .option('--watch', 'keep showing the list, until q or Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore" }')
     .details('On a terminal, long lines are cut. To read a whole reason: copse why <id>')
     .examples([
       ['copse list --status stuck,failed,in_review', 'which tasks wait for you'],
-      ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
+      ['copse list --sort age --limit 10', 'the ten tasks that have waited longest'],
     ])
     .action(on(() => Promise.resolve({ run: list })));
 }
@@ -135,7 +135,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option(
       '--max-retries <n>',
-      `a task fails at this crash; 1: no retry (default: policy.max_retries, ${retry.maxRetries})`,
+      `a task fails after this many crashes; 1: no retry (default: policy.max_retries, ${retry.maxRetries})`,
     )
     .option(
       '--poll-interval <time>',
