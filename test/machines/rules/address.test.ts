@@ -32,10 +32,7 @@ describe('TLS', () => {
   it.each([
     ['postgres://h/d?sslmode=verify-ca', /needs the certificate authority/],
     ['postgres://h/d?sslmode=always', /unknown sslmode: always/],
-    [
-      'postgres://h/d?sslrootcert=/nowhere/ca.pem',
-      /sslrootcert .* cannot be read: \/nowhere\/ca\.pem \(ENOENT\)/,
-    ],
+    ['postgres://h/d?sslrootcert=/nowhere/ca.pem', /sslrootcert .* cannot be read: \/nowhere\/ca\.pem/],
   ])('%s is refused with a reason', (url, reason) => {
     expect(() => parseAddress(url, none)).toThrow(reason);
   });

@@ -226,7 +226,7 @@ export const limits = {
     closeMs: SECOND,
     /** How long it may take to find out whether a commit was recorded whose answer was lost. */
     settleMs: 4 * SECOND,
-    /** How often a lost server is tried again: the first wait and the longest. */
+    /** Backoff for a lost server: the first wait and the longest. */
     againFirstMs: 250,
     againMostMs: 2 * SECOND,
     /** How long a process that is told to stop waits for a board that does not answer. */

@@ -4,11 +4,11 @@
  * any of them, a server on another machine is asked whether it offers TLS.
  */
 
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { BoardUnavailable } from '../port.ts';
 
 export interface PostgresAddress {
@@ -92,16 +92,14 @@ function filesOf(given: (name: SslParameter) => string | undefined): ConnectionO
   const read = (name: SslParameter): string | undefined => {
     const file = given(name);
     if (file === undefined || file === '' || file === 'system') return undefined;
-    try {
-      return readFileSync(file.startsWith('~/') ? path.join(homedir(), file.slice(2)) : file, 'utf8');
-    } catch (error) {
-      const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      throw new BoardUnavailable(
-        `The file of ${name} for the connection to the board cannot be read: ${file} (${why}).`,
-        'Correct the path in COPSE_BOARD or in copse.yml under board.',
-        { cause: error },
-      );
-    }
+    const place = file.startsWith('~/') ? path.join(homedir(), file.slice(2)) : file;
+    // Certificates are often links.
+    const text = readIfPlain(place, { isFollowing: true });
+    if (text !== undefined) return text;
+    throw new BoardUnavailable(
+      `The file of ${name} for the connection to the board cannot be read: ${file}.`,
+      'Correct the path in COPSE_BOARD or in copse.yml under board, or its permissions.',
+    );
   };
   const [ca, cert, key] = [read('sslrootcert'), read('sslcert'), read('sslkey')];
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
