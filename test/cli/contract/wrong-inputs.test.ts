@@ -83,6 +83,11 @@ const VALUES: Readonly<Record<string, readonly [values: readonly string[], codes
   '--by': [['week', ''], USAGE],
   '--since': [['yesterday-ish', ''], USAGE],
   '--speed': [['abc', '-1', '0'], USAGE],
+  '--slots': [['abc', '-1', '0', ''], USAGE],
+  '--node-name': [['', '-x', 'a b', 'n-0123456789ab', HUGE], USAGE],
+  '--labels': [['ü', 'a b', HUGE], USAGE],
+  '--within': [['abc', '-1s', '5', ''], REFUSED],
+  '--to': [['zzzz', ''], NOT_FOUND],
   '--head': [['zzzz', ''], REFUSED],
 };
 

@@ -29,6 +29,7 @@ import type { MergeMethod } from '../queue/rules/landing.ts';
 import { privateCache } from '../kernel/system/private-cache.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';
 
+export { migratedVersion } from '../board/migrations/version.ts';
 export { worktreeNameOf, type Repository } from '../git/directory/locate.ts';
 
 export interface Surroundings {
@@ -79,13 +80,18 @@ export interface OpenContextOptions {
   readonly isRunner?: boolean;
   /** For commands that put back a board that was lost: they begin with an empty one. */
   readonly mayReplaceLost?: boolean;
+  /** For `copse board migrate`. */
+  readonly migration?: {
+    readonly isForced: boolean;
+    readonly onMigrated: (from: number, to: number) => void;
+  };
 }
 
 /** Opens the board of the repository around the folder, creating it on first use. */
 export async function openContext(
   surroundings: Surroundings,
   known?: Policy,
-  { mayReplaceLost = false, patience, isRunner = false }: OpenContextOptions = {},
+  { mayReplaceLost = false, patience, isRunner = false, migration }: OpenContextOptions = {},
 ): Promise<Context> {
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
@@ -105,7 +111,7 @@ export async function openContext(
       address,
       policy,
       { id: drawId('bo-', systemRandom), at: systemClock.now() },
-      { mayMigrate: (from, to) => refuseMigration(repository, from, to), isRunner, bell },
+      { mayMigrate: (from, to) => refuseMigration(repository, from, to), isRunner, bell, ...migration },
     );
   const board = patience === undefined ? await open() : await openWaiting(open, patience, { isRunner });
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
@@ -328,7 +334,7 @@ export function attemptSettings(
   return (settings ?? undefined) as ReturnType<typeof attemptSettings>;
 }
 
-function boardFile(repository: Repository): string {
+export function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 

@@ -3,7 +3,7 @@
 import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
 import type { LookContext } from '../queue/context.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
-import { canTake } from '../tasks/rules/capabilities.ts';
+import { agentCanTake } from '../machines/rules/offer.ts';
 import { type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
 import { shellWord } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
@@ -15,12 +15,12 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   const cancel = `copse cancel ${id}`;
   const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
   const byAgent = async () =>
-    hasAgent(context, task) ? `copse resume ${id}${sameCommand(context)}` : byHand();
+    (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
     case 'ready':
-      return [await byHand(), ...(hasAgent(context, task) ? [] : otherAgents(context, task)), cancel];
+      return [await byHand(), ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)), cancel];
     case 'in_progress':
       return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
     case 'paused':
@@ -40,7 +40,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'landing':
       return [cancel];
     case 'done': {
-      const again = hasAgent(context, task) ? [`copse resume ${id}${sameCommand(context)}`] : [];
+      const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
       const onBranch = state.how === 'as_it_is' ? await branchSteps(context, task) : [];
       return [...onBranch, ...again, ...undo, `copse delete ${id}`];
@@ -69,18 +69,20 @@ async function answers(
   byHand: () => Promise<string>,
 ): Promise<readonly string[]> {
   const restart = `copse restart ${task.id} --answer "…"`;
-  if (hasAgent(context, task)) return [`${restart}${sameCommand(context)}`];
+  if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)}`];
   const isForAny = task.agent === null && task.requires.length === 0;
   return [...(isForAny ? [`${restart} --command "…"`] : []), await byHand()];
 }
 
-function hasAgent(
-  { agents }: Pick<LookContext, 'agents'>,
+async function hasAgent(
+  { agents, board, node }: Pick<LookContext, 'agents' | 'board' | 'node'>,
   task: Pick<TaskSummary, 'agent' | 'requires'>,
-): boolean {
-  return agents.some(
-    ({ name, capabilities }) => canTake(task, { name: brand<AgentName>(name), capabilities }).kind === 'can',
-  );
+): Promise<boolean> {
+  const offering = (await board.get('node', node))?.facts ?? null;
+  return agents.some(({ name, capabilities }) => {
+    const agent = { name: brand<AgentName>(name), capabilities };
+    return agentCanTake(task, agent, offering).kind === 'can';
+  });
 }
 
 /** A command that was given once is unknown to the next command. */

@@ -7,7 +7,8 @@ import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { Session } from '../agents/rules/session/session.ts';
-import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
+import { severalNodes } from '../machines/act/several-nodes.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
@@ -198,10 +199,11 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
 }
 
 async function workingOf(
-  { node, runners }: LookContext,
+  { board, node, runners }: LookContext,
   agents: readonly AgentAtWork[],
 ): Promise<readonly WorkingTask[]> {
   const working: WorkingTask[] = [];
+  const names = agents.length === 0 ? new Map<NodeId, string>() : await severalNodes(board);
   for (const { running, session } of agents) {
     const { id, title, state } = running.task;
     if (state.status !== 'in_progress') continue;
@@ -216,7 +218,7 @@ async function workingOf(
       agent: claim.agent,
       isByHand,
       phase: session?.state.phase ?? null,
-      node: isHere ? null : claim.node,
+      node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null,
     });
   }

@@ -18,6 +18,8 @@ import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
+import { severalNodes } from '../machines/act/several-nodes.ts';
+import { whyNodes } from './why-nodes.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
@@ -194,7 +196,12 @@ async function whyReady(context: LookContext, task: Task): Promise<readonly stri
   const facts = await scheduleFacts(context, running, await board.openLandings());
   const placement = new Scheduler(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);
-  if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
+  if (placement.kind === 'waiting')
+    return [
+      describeWaiting(placement.waiting, facts.at),
+      ...(await whyNodes(context, task, placement.waiting)),
+      ...crashes,
+    ];
   return [
     `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}. If none is running: copse orchestrate`,
     ...passedOver(context, task),
@@ -224,10 +231,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const lease = await board.lease(task.id);
   const session = await board.get('session', claim.session);
   const live = session?.state.life === 'live' ? session.state : undefined;
-  const where = claim.node === node ? 'this machine' : `machine ${claim.node}`;
+  const name = (await severalNodes(board)).get(claim.node);
+  const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
+  const where = claim.node === node ? 'this machine' : elsewhere;
   const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
   return [
     `${claim.agent} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
     ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
     ...(await lastCrash(context, task)),

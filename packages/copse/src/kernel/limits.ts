@@ -15,6 +15,9 @@ export const MEGABYTE = 1024 ** 2;
 export const GIGABYTE = 1024 ** 3;
 
 export const limits = {
+  /** Added to every fencing token when the board's server was replaced: more than were given out in what it lost. */
+  tokenStep: 1_000_000,
+
   /** What the merges of a queue remember. */
   mergeMemory: {
     merges: 8_192,

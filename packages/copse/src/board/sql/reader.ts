@@ -201,13 +201,6 @@ export class Reader implements BoardReader {
     return rows.map((row) => fromRow('check', row));
   }
 
-  async expiredLeases(at: Timestamp): Promise<readonly Lease[]> {
-    const rows = await this.ask<BoardTables['leases']>(
-      query`select * from {leases} where expires_at <= ${at} order by expires_at`,
-    );
-    return rows.map(leaseFromRow);
-  }
-
   async events({ after, limit, task, types }: EventQuery): Promise<readonly RecordedEvent[]> {
     // PostgreSQL does not accept an empty list.
     if (types?.length === 0) return [];

@@ -8,6 +8,7 @@ import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
+import { withBoard } from '../with-board.ts';
 
 /** Agents are told nothing: most of these commands are for people only. */
 export async function printAhead(
@@ -27,8 +28,17 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
     isOrchestrated: await isOrchestrated(cli),
     pollIntervalMs: policy.orchestration.pollIntervalMs,
     noAgents: lackOfAgents({ agents: usable, unusable }),
-    untaken: describeUntaken(task, usable, unusable),
+    untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
   });
+}
+
+/** A node may meet what no agent does: one with a label, for example. */
+async function isTakenByNode(cli: Cli, task: TaskSummary): Promise<boolean> {
+  if (task.requires.length === 0) return false;
+  const { nodeCanTake } = await import('../../machines/rules/offer.ts');
+  return withBoard(cli, async ({ board }) =>
+    (await board.list('node')).some((node) => nodeCanTake(task, node).kind === 'can'),
+  );
 }
 
 /** Whether an orchestrator of this clone runs on this machine. */

@@ -3,6 +3,7 @@
 import { runtimes } from '../../config/agents.ts';
 import { landingPolicies } from '../../config/landing.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { spanText } from '../../kernel/time.ts';
 import { mergeMethods } from '../../queue/rules/landing.ts';
 import { type TaskStatus, statusCommands, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Topic } from './help.ts';
@@ -94,10 +95,20 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   ],
 
   machines: () => [
-    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine has its own clone, and runs its own `copse orchestrate`. Only one machine at a time can claim a task. One machine leads the queue of a target; another one takes over when the leader is gone.',
+    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine is a node: it has its own clone, and runs its own `copse up`. Only one node at a time can claim a task. One node leads the queue of a target; another one takes over when the leader is gone.',
     '',
-    'Another machine sees a branch only after you or an agent pushed it. Worktrees, logs, rescues and the trash stay on the machine that made them. Copse cannot move a task between machines yet.',
+    'A node tells the board its Copse version, labels, slots, agents, processors and memory. A task with `--requires gpu` goes to a node with that label, or to an agent with that capability; `copse why` says what each node lacks.',
     '',
+    'Another machine sees a branch only after you or an agent pushed it. Worktrees, logs, rescues and the trash stay on the machine that made them.',
+    '',
+    ['copse up --node-name build-1 --labels gpu --slots 8', 'joins the board and runs agents.'],
+    ['copse node list', 'which nodes there are, and when each was last heard from.'],
+    [
+      'copse node drain build-1',
+      `before a restart: no new work; what still runs after ${spanText(defaultPolicy.nodes.drainMs)} is handed over. SIGTERM does the same, and ends the orchestrator.`,
+    ],
+    ['copse move <id> --to build-2', 'lets another node go on with a task.'],
+    ['copse board migrate', 'after an update of Copse: refused while nodes of the older one run.'],
     ['copse export board.jsonl', 'writes the board to a file.'],
     ['copse import board.jsonl', 'reads the file into an empty board, in SQLite or PostgreSQL.'],
     ['copse doctor', 'checks whether this machine reaches the board.'],

@@ -13,27 +13,35 @@ export interface WaitsForBoard {
   readonly tellBy: (tell: (text: string) => void) => void;
   /** Signals are not heard any more. */
   readonly end: () => void;
+  readonly isAway: () => boolean;
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
-/** Ends with Ctrl+C and SIGTERM. */
-export function waitForBoard({ output }: Cli): WaitsForBoard {
+/** Ends with Ctrl+C and SIGTERM, or with the given signals. */
+export function waitForBoard({ output }: Cli, signals = SIGNALS): WaitsForBoard {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  for (const signal of signals) process.on(signal, onSignal);
+  let isAway = false;
   let tell = (text: string): void => output.note(text);
   return {
     stop,
     patience: {
       signal: stop.signal,
-      onAway: ({ message }) => tell(`${message} Waiting for it; Ctrl+C stops.`),
-      onBack: (awayMs) =>
-        tell(`The board is back after ${age(timestamp(0), timestamp(Math.round(awayMs)))}.`),
+      onAway: ({ message }) => {
+        isAway = true;
+        tell(`${message} Waiting for it; Ctrl+C stops.`);
+      },
+      onBack: (awayMs) => {
+        isAway = false;
+        tell(`The board is back after ${age(timestamp(0), timestamp(Math.round(awayMs)))}.`);
+      },
     },
+    isAway: () => isAway,
     tellBy: (other) => (tell = other),
     end: () => {
-      for (const signal of SIGNALS) process.off(signal, onSignal);
+      for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

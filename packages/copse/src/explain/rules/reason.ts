@@ -16,6 +16,8 @@ export interface ReasonFacts {
   readonly message?: string | null;
   /** Where it stands in the queue. */
   readonly place?: string | null;
+  /** Where its agent runs, if there are several nodes. */
+  readonly node?: string | undefined;
 }
 
 /** Null when its status says enough. */

@@ -42,7 +42,7 @@ export function describeUntaken(
 ): string | null {
   const named = agents.map((agent) => ({ ...agent, name: brand<AgentName>(agent.name) }));
   if (named.some((agent) => canTake(task, agent).kind === 'can')) return null;
-  return untakenText(whyNone(task, named, unusable));
+  return untakenText(whyNone(task, { agents: named, unusable }));
 }
 
 function untakenText(reasons: readonly string[]): string {
@@ -55,6 +55,10 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayText(waiting.delay)}.`;
     }
+    case 'moved':
+      return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
+    case 'draining':
+      return `This node (${waiting.name}) drains, and takes no new work (copse node resume ${waiting.name}).`;
     case 'agent':
       return untakenText(waiting.reasons);
     case 'area':

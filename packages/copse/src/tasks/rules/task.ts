@@ -135,7 +135,7 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated' | 'cut_off';
+  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated' | 'cut_off' | 'drained' | 'moved';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
@@ -145,6 +145,8 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   handoff: 'its agent handed over to a fresh conversation',
   outdated: 'its runner stopped: its Copse was older than the board',
   cut_off: 'its runner stopped: it could not reach the board',
+  drained: 'the node that ran it drains',
+  moved: 'it was moved to another node',
 };
 
 export type TaskState =
@@ -186,6 +188,12 @@ export interface AddedBy {
   readonly depth: number;
 }
 
+/** The node that a person moved a task to, with its name at that time. */
+export interface MoveTarget {
+  readonly node: NodeId;
+  readonly name: string;
+}
+
 export interface Task extends TaskDefinition {
   readonly id: TaskId;
   readonly createdAt: Timestamp;
@@ -199,6 +207,8 @@ export interface Task extends TaskDefinition {
   /** The latest session; `resume` continues its conversation. */
   readonly session: SessionId | null;
   readonly addedBy?: AddedBy;
+  /** A person moved it: only this node takes it. Null or absent once it is taken, or when the node left. */
+  readonly moveTo?: MoveTarget | null;
 }
 
 /** A task as lists show it. Bodies may be large and are loaded one at a time. */
@@ -224,6 +234,7 @@ export const taskActions = [
   'cancel',
   'restart',
   'resume',
+  'move',
   'delete',
 ] as const;
 
@@ -276,6 +287,7 @@ export const taskTransitions: Transitions = {
     needs_attention: ['in_progress'],
     done: ['in_progress'],
   },
+  move: { pending: ['pending'], ready: ['ready'], in_progress: ['in_progress'] },
   delete: everywhere(['deleted']),
 };
 
@@ -321,6 +333,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   cancel: (id) => `cancel ${id}`,
   restart: (id) => `restart ${id}`,
   resume: (id) => `resume ${id}`,
+  move: (id) => `move ${id}`,
   delete: (id) => `delete ${id}`,
 };
 

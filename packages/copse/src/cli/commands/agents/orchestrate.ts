@@ -10,13 +10,17 @@ import type { Policy } from '../../../kernel/policy.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { keepUp } from '../../../orchestrator/keep-up.ts';
-import { runLoop } from '../../../orchestrator/loop.ts';
+import { type LoopEnd, runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers } from '../../../compose/leftovers.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { asOrchestrator } from '../../../compose/board/who-runs.ts';
-import { fail } from '../../failure.ts';
+import { arrivalOf } from '../../../compose/node-facts.ts';
+import { joinNode, staySeen } from '../../../machines/act/join.ts';
+import { fail, orFail } from '../../failure.ts';
+import { drainOnSignal } from '../nodes/drain-on-signal.ts';
+import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
@@ -25,6 +29,9 @@ import { withRun } from '../../with-run.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
+  readonly nodeName?: string;
+  readonly labels?: readonly string[];
+  readonly slots?: string;
   readonly maxAgents?: string;
   readonly maxRetries?: string;
   readonly pollInterval?: string;
@@ -37,7 +44,8 @@ interface Options {
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const limited = limitsOf(options);
-  const waits = waitForBoard(cli);
+  const told = toldBy(cli, options);
+  const waits = waitForBoard(cli, ['SIGINT']);
   const opened = { command: options.command, asNode: true, limited, patience: waits.patience };
   const running = withRun(cli, opened, async (context, unusable) => {
     for (const { reason } of unusable) cli.output.note(shown(reason));
@@ -45,14 +53,18 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     if (lack !== null)
       fail('invalid', lack.text, lack.command, 'copse orchestrate --command "./my-agent.sh"');
     if (options.dryRun) await showPlan(cli, context, options);
-    else await asOrchestrator(context.home, () => orchestrate(cli, context, waits, options));
+    else {
+      orFail(await joinNode(context, arrivalOf(cli, context, told)));
+      await asOrchestrator(context.home, () => orchestrate(cli, context, waits, options));
+    }
   });
   await running.finally(() => waits.end());
 }
 
-function limitsOf({ maxAgents, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
+function limitsOf({ maxAgents: most, slots, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
+  const [maxAgents, option] = slots === undefined ? [most, '--max-agents'] : [slots, '--slots'];
   const orchestration = {
-    ...(maxAgents !== undefined && { maxAgents: requireCount(maxAgents, '--max-agents', 1) }),
+    ...(maxAgents !== undefined && { maxAgents: requireCount(maxAgents, option, 1) }),
     ...(pollInterval !== undefined && { pollIntervalMs: requireDuration(pollInterval) }),
   };
   const retry = {
@@ -68,12 +80,17 @@ function limitsOf({ maxAgents, maxRetries, pollInterval }: Options): (policy: Po
 async function orchestrate(
   cli: Cli,
   context: RunContext,
-  { stop, tellBy }: WaitsForBoard,
+  { stop, tellBy, isAway }: WaitsForBoard,
   options: Options,
 ): Promise<void> {
   const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
   tellBy((text) => view.problem(null, text));
+  const ending = drainOnSignal(context, orchestrator, {
+    stop,
+    isAway,
+    tell: (text) => view.problem(null, text),
+  });
   const untaken = new Untaken(context, view);
   const telling = new AbortController();
   const isOver = (error: unknown) => stop.signal.aborted && error instanceof BoardAway;
@@ -92,6 +109,7 @@ async function orchestrate(
   start(announce(context, { ...notices, after, signal, onProblem }));
   start(watchRadar(context, { signal, onProblem }));
   start(keepUp(context, { leftovers: openLeftovers(cli), signal, onProblem }));
+  start(staySeen(context, signal));
   try {
     let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
@@ -99,6 +117,7 @@ async function orchestrate(
       isOnce: options.once ?? false,
       untilIdle: options.untilIdle ?? false,
       pollIntervalMs: context.policy.orchestration.pollIntervalMs,
+      ending: ending.state,
       onPass: (pass) => {
         view.pass((last = pass));
         if (!options.untilIdle && !options.once) untaken.tell(pass);
@@ -110,7 +129,7 @@ async function orchestrate(
     await view.close();
     const { needsYou } = await loadOverview(context, { isOrchestrated: false, readyLimit: 0 });
     await printEnd(cli, context, end, needsYou);
-    if (end !== 'stopped') await tellLeft(cli, context, last?.waiting ?? []);
+    if (end === 'idle' || end === 'once') await tellLeft(cli, context, last?.waiting ?? []);
     if (end === 'idle') failIfLeft(needsYou, last?.waiting ?? []);
   } catch (error) {
     if (!isOver(error)) throw error;
@@ -121,13 +140,14 @@ async function orchestrate(
   } finally {
     telling.abort();
     await Promise.all(beside);
+    ending.close();
   }
 }
 
 async function printEnd(
   { output }: Cli,
   { board, clock }: RunContext,
-  end: 'stopped' | 'idle' | 'once',
+  end: LoopEnd,
   needsYou: readonly NeedsYou[],
 ): Promise<void> {
   const held = await board.held();
@@ -140,6 +160,8 @@ async function printEnd(
     ` ${running.length} agents keep running; \`copse orchestrate\` takes them over again.`,
   ][Math.min(running.length, 2)];
   if (end === 'stopped') output.line(`Stopped.${stillRunning}`);
+  if (end === 'drained') output.line('Drained: no agent runs on this node any more.');
+  if (end === 'left') output.line('Stopped: this node left the board.');
   if (end === 'once' && stillRunning !== '') output.line(`Ran once.${stillRunning}`);
   if (end === 'idle') output.line('Idle: no task can start or land without you.');
   for (const { task, queuedAt, waiting } of await board.openLandings()) {

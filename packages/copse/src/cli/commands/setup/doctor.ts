@@ -7,16 +7,21 @@ import {
   type Repository,
   configOf,
   findRepository,
+  nodeHere,
   openContext,
   requireRepository,
 } from '../../../compose/open.ts';
-import type { Board, ServerFacts } from '../../../board/port.ts';
+import type { Context } from '../../../board/context.ts';
+import type { Board, ConnectionFacts } from '../../../board/port.ts';
+import { isHeard, silenceText } from '../../../machines/rules/node.ts';
+import { offsetText } from '../nodes/show.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
 import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { time } from '../../../kernel/time.ts';
 import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
@@ -161,7 +166,9 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const queues = await context.board.list('queue');
       return [
         fine('board', found),
-        ...server(await context.board.server()),
+        ...(await nodes(cli, context)),
+        ...connection(await context.board.connection()),
+        ...(await server(context.board)),
         ...queues.flatMap(queue),
         ...(await stopped(cli, context.board)),
       ];
@@ -174,13 +181,50 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
   }
 }
 
-function server(facts: ServerFacts | undefined): readonly HealthCheck[] {
-  if (facts === undefined) return [];
-  const { version, latencyMs, tls, connections, hasSynchronousStandby } = facts;
+function connection(facts: ConnectionFacts | null): readonly HealthCheck[] {
+  if (facts === null) return [];
+  const { version, latencyMs, tls, connections } = facts;
   const answers = `answers in ${latencyMs < 10 ? latencyMs.toFixed(1) : Math.round(latencyMs)} ms`;
   const used = `${connections.used} of ${connections.most} connections used`;
-  const standby = hasSynchronousStandby ? 'synchronous standby' : 'no synchronous standby';
-  return [fine('server', [version, answers, tls ?? 'no TLS', used, standby].join(', '))];
+  return [fine('connection', [version, answers, tls ?? 'no TLS', used].join(', '))];
+}
+
+/** Said only when several machines share the board. */
+async function nodes(cli: Cli, context: Context): Promise<readonly HealthCheck[]> {
+  const { loadNodes } = await import('../../../machines/act/nodes.ts');
+  const known = await loadNodes(context);
+  if (known.length < 2) return [];
+  const here = nodeHere(requireRepository(cli));
+  const { silentMs: most } = context.policy.nodes;
+  const names = known.map(({ node, silentMs }) => {
+    const state = [
+      ...(node.id === here ? ['this machine'] : []),
+      ...(node.drain === null ? [] : ['drains']),
+      ...(isHeard(silentMs, most) ? [] : [silenceText(silentMs)]),
+      ...(Math.abs(node.clockOffsetMs ?? 0) < CLOCK_MS ? [] : [offsetText(node.clockOffsetMs ?? 0)]),
+    ];
+    return state.length === 0 ? node.name : `${node.name} (${state.join(', ')})`;
+  });
+  return [fine('nodes', names.join(', '))];
+}
+
+/** A clock that is further off makes times on the board hard to read. */
+const CLOCK_MS = 5_000;
+
+/** Whether a failover can lose what was confirmed. That it may is a choice, no fault. */
+async function server(board: Board): Promise<readonly HealthCheck[]> {
+  const facts = await board.server();
+  if (facts === null) return [];
+  const { isSynchronous, standbys, identity, term } = facts;
+  const terms = term.term > 1 ? `; term ${term.term} since ${time(term.at)}` : '';
+  if (isSynchronous)
+    return [
+      fine('server', `waits for a synchronous standby: a failover loses nothing that was confirmed${terms}`),
+    ];
+  const has = standbys === 0 ? 'no standby' : `${counted(standbys, 'standby')}, none synchronous`;
+  const noticed = identity === null ? ', and Copse cannot notice it' : '; Copse then notices it';
+  const found = `${has}: a failover or a restored backup may lose the last changes${noticed}${terms}`;
+  return [missing('server', found, 'To wait for a standby, set synchronous_standby_names on the server.')];
 }
 
 async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {

@@ -133,6 +133,13 @@ function addOrchestrate(program: CopseCommand, on: On): void {
       '--max-agents <n>',
       `most agents that run at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
     )
+    .option('--slots <n>', 'the same as --max-agents')
+    .option('--node-name <name>', 'the name of this node (default: as before, or the name of the host)')
+    .option(
+      '--labels <labels>',
+      'labels of this node, for tasks that require them; replaces those it had (repeat or separate by commas)',
+      byComma,
+    )
     .option(
       '--max-retries <n>',
       `a task fails after this many crashes; 1: no retry (default: policy.max_retries, ${retry.maxRetries})`,
@@ -153,12 +160,13 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option('--json', 'with --dry-run: print { "plan": [...] }')
     .details(
-      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over.',
+      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over. SIGTERM drains: no new work starts, running agents may finish within policy.drain_within, then their work is handed over; a second SIGTERM hands it over at once.',
     )
     .examples([
       ['copse orchestrate', 'until Ctrl+C'],
       ['copse up --until-idle --max-agents 8', 'in a script'],
       ['copse up --command "./my-agent.sh"', 'any program can be an agent'],
+      ['copse up --node-name build-1 --labels gpu --slots 8', 'one of several machines'],
     ])
     .action(on(() => import('../../commands/agents/orchestrate.ts')));
 }

@@ -1,8 +1,8 @@
-/** What `copse doctor` says about the server. */
+/** What `copse doctor` says about the connection. */
 
 import { sql } from 'kysely';
 
-import type { ServerFacts } from '../port.ts';
+import type { ConnectionFacts } from '../port.ts';
 import type { Queries } from '../sql/schema.ts';
 
 interface Row {
@@ -10,18 +10,16 @@ interface Row {
   readonly tls: string | null;
   readonly used: number;
   readonly most: number;
-  readonly standbys: string;
 }
 
 const QUESTIONS = 3;
 
-export async function serverFacts(db: Queries): Promise<ServerFacts> {
+export async function connectionFacts(db: Queries): Promise<ConnectionFacts> {
   const asked = await sql<Row>`
     select current_setting('server_version') as version,
       (select version from pg_stat_ssl where pid = pg_backend_pid() and ssl) as tls,
       (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
-      current_setting('max_connections')::int as most,
-      current_setting('synchronous_standby_names') as standbys`.execute(db);
+      current_setting('max_connections')::int as most`.execute(db);
   const [row] = asked.rows;
   if (row === undefined) throw new Error('The server said nothing about itself');
   let latencyMs = Infinity;
@@ -36,6 +34,5 @@ export async function serverFacts(db: Queries): Promise<ServerFacts> {
     latencyMs,
     tls: row.tls,
     connections: { used: row.used, most: row.most },
-    hasSynchronousStandby: row.standbys !== '',
   };
 }
