@@ -13,7 +13,14 @@ import {
   timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { BackedUp, Board, BoardTransaction, ImportOutcome, ServerFacts, Subscription } from '../port.ts';
+import type {
+  BackedUp,
+  Board,
+  BoardTransaction,
+  ConnectionFacts,
+  ImportOutcome,
+  Subscription,
+} from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';

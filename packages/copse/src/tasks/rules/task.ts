@@ -135,7 +135,15 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated' | 'cut_off' | 'drained' | 'moved';
+  readonly because:
+    | 'crash'
+    | 'rate_limit'
+    | 'taken'
+    | 'handoff'
+    | 'outdated'
+    | 'cut_off'
+    | 'drained'
+    | 'moved';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
