@@ -410,7 +410,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
           node.runners.set(orders.attempt, started);
         });
       },
-      outdatedOf: () => Promise.resolve(undefined),
+      stoppedOf: () => Promise.resolve(undefined),
       lastWordsOf: () => Promise.resolve(undefined),
       lastLineOf: () => Promise.resolve(null),
       runnerOf: (attempt: AttemptId) => call(`runner of ${attempt}`, () => node.runners.get(attempt)),

@@ -226,9 +226,9 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
   if (attempt === undefined) return [`${claim.agent} is working on it by hand.`];
-  const outdated = await context.runners.outdatedOf(claim.attempt);
-  if (outdated !== undefined)
-    return [`${sentence(delayCauses.outdated)} An orchestrator goes on with it.`, outdated];
+  const stopped = await context.runners.stoppedOf(claim.attempt);
+  if (stopped !== undefined)
+    return [`${sentence(delayCauses[stopped.because])} An orchestrator goes on with it.`, stopped.reason];
   const lease = await board.lease(task.id);
   const session = await board.get('session', claim.session);
   const live = session?.state.life === 'live' ? session.state : undefined;

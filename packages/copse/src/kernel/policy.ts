@@ -14,6 +14,8 @@ export const defaultPolicy = {
     renewEveryMs: 5 * SECOND,
     /** How long after a change of the board a runner checks that it still has its task, so that one check covers many changes. */
     lookAfterMs: 200,
+    /** A runner without the board stops its agent after so many leases: one, and three of grace. */
+    cutOffLeases: 4,
     /** The lease of a person who works by hand; it is not renewed. */
     byHandMs: 7 * DAY,
   },

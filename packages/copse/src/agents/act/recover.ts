@@ -28,6 +28,7 @@ import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { StoppedRunner } from '../ports/runners.ts';
 import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
@@ -42,7 +43,7 @@ export interface Crash {
   readonly because: 'crashed' | 'timed_out' | 'over_budget' | 'paused';
   readonly exitCode: number | null;
   /** Not the fault of the attempt: the task goes back without using up a retry. */
-  readonly parkedAs?: 'outdated' | 'drained' | 'moved';
+  readonly parkedAs?: StoppedRunner['because'] | 'drained' | 'moved';
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -57,14 +58,14 @@ export async function recover(
   const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
   const reason = words === undefined ? why : `${why}; its log ends with: ${words}`;
   // Before its files are forgotten.
-  const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
+  const stopped = where === 'here' ? await context.runners.stoppedOf(attempt) : undefined;
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining.length > 0) return refuseUnended(context, task, `crashed (${reason})`, remaining);
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
-  if (outdated === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
-  return recordCrash(context, { ...of, reason: outdated, because: 'paused', parkedAs: 'outdated' });
+  if (stopped === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
+  return recordCrash(context, { ...of, ...stopped, because: 'paused', parkedAs: stopped.because });
 }
 
 /**

@@ -23,9 +23,10 @@
  * turns and accept commands, and end before the end of the attempt is recorded.
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). So does a
- * board that a newer Copse migrated (`outdated`): the runner leaves a note, with which the newer one uses up no retry. An
- * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or
- * branch is beyond what Copse reads (`needs_attention`).
+ * board that a newer Copse migrated (`outdated`), or that is away for too long (`cut_off`): the runner leaves a note, with
+ * which the next orchestrator uses up no retry. A shorter outage is waited for (board/patient.ts). An exception is a crash of
+ * the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or branch is beyond what
+ * Copse reads (`needs_attention`).
  */
 
 import { decided } from '../../kernel/decision.ts';
@@ -47,7 +48,7 @@ import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
 import { keepBringing } from './bring-objects.ts';
 import { GateAsks, askGate, handBack, mergeFor } from './handback.ts';
-import { type LeaseKeeper, keepLease } from './keep-lease.ts';
+import { CutOff, type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './share/push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
@@ -74,6 +75,8 @@ export type AttemptEnd =
   | { readonly kind: 'lost' }
   /** The board is of a newer Copse, and cannot be told. */
   | { readonly kind: 'outdated'; readonly reason: string }
+  /** The board was away for longer than the lease and its grace: the agent was stopped, and its work is in the worktree. */
+  | { readonly kind: 'cut_off'; readonly reason: string }
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: AttemptEnding['kind'] };
 
@@ -88,6 +91,10 @@ interface NextTurn {
 export async function runAttempt(context: AttemptContext, orders: Orders): Promise<AttemptEnd> {
   if (!(await recordProcess(context, orders))) return { kind: 'lost' };
   const kept = await keepLease(context, orders.task, orders.token);
+  // What still waits for the board would keep the agent from being stopped.
+  kept.lost.addEventListener('abort', () => kept.lost.reason instanceof CutOff && context.onCutOff(), {
+    once: true,
+  });
   // A runner that is told to stop decides nothing more, as if the lease were lost; the orchestrator sees that it is gone.
   const lease = { ...kept, lost: AbortSignal.any([kept.lost, context.stop]) };
   try {
@@ -114,6 +121,7 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
 
 function lostBy({ lost }: LeaseKeeper): AttemptEnd {
   const reason: unknown = lost.reason;
+  if (reason instanceof CutOff) return { kind: 'cut_off', reason: reason.message };
   return reason instanceof BoardTooNew ? { kind: 'outdated', reason: reason.message } : { kind: 'lost' };
 }
 
