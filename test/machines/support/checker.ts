@@ -28,6 +28,8 @@ export interface Evidence {
   readonly clones: readonly string[];
   readonly target: string;
   readonly acknowledged: readonly string[];
+  /** Commits that agents say they made on the machines that are left. */
+  readonly committed?: readonly string[];
   /** Numbers of events as a follower printed them. */
   readonly followed?: readonly number[];
 }
@@ -184,7 +186,8 @@ function acknowledged(
  * A head is safe behind a ref of any repository, or when the target has each of its changes. The uncommitted files of an
  * attempt's last snapshot are safe when a reachable tree has their content.
  */
-function reachable(events: readonly Recorded[], { remote, clones, target }: Evidence): readonly string[] {
+function reachable(events: readonly Recorded[], evidence: Evidence): readonly string[] {
+  const { remote, clones, target, committed = [] } = evidence;
   const repositories = [remote, ...clones];
   const objects = new Set(
     repositories.flatMap((repository) =>
@@ -204,7 +207,7 @@ function reachable(events: readonly Recorded[], { remote, clones, target }: Evid
     const patches = patchesOf(holder, ['--no-walk', ...missing]);
     return patches.every(([patch]) => landed.has(patch));
   };
-  const heads = new Map<string, string>();
+  const heads = new Map<string, string>(committed.map((commit) => [commit, 'made by an agent']));
   const last = new Map<string, { readonly commit: string; readonly head: string }>();
   for (const { event } of events) {
     const head = event['head'];
