@@ -5,8 +5,8 @@
 //   and every file arrives by a rename: at any moment, also after a kill, dist holds a whole build.
 // - A process that was started from an earlier build still finds the chunks it has not loaded yet: replaced files
 //   stay for KEEP_REPLACED_MS. A release build (--release) removes them.
-// - dist/.built is written last, names the files of this build, and carries the time at which the build began:
-//   whatever is newer is not in it.
+// - dist/.built-from is written last, names the files of this build, and carries the time at which the build began:
+//   whatever is newer is not in it. Its name changes with what the launcher expects of a build.
 //
 //   node scripts/build.mjs [--release] [--no-types]
 //
@@ -32,7 +32,7 @@ import { stripVTControlCharacters } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const packageDir = join(root, 'packages', 'copse');
 const distDir = join(packageDir, 'dist');
-const builtFile = join(distDir, '.built');
+const builtFile = join(distDir, '.built-from');
 
 const KEEP_REPLACED_MS = 7 * 24 * 60 * 60 * 1000;
 
@@ -87,7 +87,6 @@ export const PROGRAMS = [
       look: /\/commands\/(.+\/)?(why|queue|worktrees|agents|status)\.ts$/,
       write: /\/board\/whole\.ts$/,
       yaml: /\/config\/(.+\/)?read\.ts$/,
-      git: /\/git\/repository\.ts$/,
       worktrees: /\/compose\/workspace-adapters\.ts$/,
       config: /\/config\/parse\.ts$/,
       run: /\/compose\/(.+\/)?run\.ts$/,

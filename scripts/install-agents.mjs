@@ -1,23 +1,53 @@
 // Installs the real agent programs that `npm run test:agents` runs, where they are not there already: some 900 MB that
 // no user of Copse needs. With COPSE_MORE_AGENTS=1 also those that are slower and tested less often.
 //
-//   node scripts/install-agents.mjs
+//   node scripts/install-agents.mjs [--ahead]
+//
+// With --ahead they are installed into a folder beside, where no test finds them. The next run without it moves them to
+// their place, if they are whole and as package-lock.json wants them.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const agents = fileURLToPath(new URL('../test/agents/real', import.meta.url));
+const isAhead = process.argv.includes('--ahead');
 
 for (const folder of [agents, ...(process.env.COPSE_MORE_AGENTS === '1' ? [join(agents, 'more')] : [])]) {
-  const installed = join(folder, 'node_modules', '.package-lock.json');
-  if (isSame(readVersions(join(folder, 'package-lock.json')), readVersions(installed))) continue;
+  if (isInstalled(folder, folder)) continue;
+  const ahead = join(folder, 'ahead');
+  if (isInstalled(ahead, folder)) {
+    if (!isAhead) moveFrom(ahead, folder);
+    continue;
+  }
   process.stderr.write(`copse: installing the agent programs of ${folder} …\n`);
+  if (isAhead) layFiles(ahead, folder);
+  install(isAhead ? ahead : folder);
+}
+
+function isInstalled(place, folder) {
+  const wanted = readVersions(join(folder, 'package-lock.json'));
+  return isSame(wanted, readVersions(join(place, 'node_modules', '.package-lock.json')));
+}
+
+function moveFrom(ahead, folder) {
+  const modules = join(folder, 'node_modules');
+  rmSync(modules, { recursive: true, force: true });
+  renameSync(join(ahead, 'node_modules'), modules);
+  rmSync(ahead, { recursive: true, force: true });
+}
+
+function layFiles(ahead, folder) {
+  mkdirSync(ahead, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json']) cpSync(join(folder, name), join(ahead, name));
+}
+
+function install(place) {
   // npm writes it last, so a killed install is never taken for a good one.
-  rmSync(installed, { force: true });
+  rmSync(join(place, 'node_modules', '.package-lock.json'), { force: true });
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
-  execFileSync('npm', ['ci', ...options], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('npm', ['ci', ...options], { cwd: place, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 function readVersions(file) {

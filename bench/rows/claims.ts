@@ -9,7 +9,6 @@
  */
 
 import type { BoardAddress } from '../../packages/copse/src/board/open.ts';
-import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { type EngineName, engines, fill, newAddress, openDurably } from '../boards.ts';
 import { WorkerProcess } from '../processes.ts';
 import { type Bench, type Result, type Row, median } from '../row.ts';
@@ -99,7 +98,7 @@ async function findMistake(address: BoardAddress, claimed: readonly Claimed[]): 
   const board = await openDurably(address);
   const held = await board.tasks({ statuses: ['in_progress'], order: 'urgent' });
   const firstClaims = held.filter(({ id, token }) => token === 1 && distinct.has(id)).length;
-  const leases = await board.expiredLeases(timestamp(Number.MAX_SAFE_INTEGER));
+  const leases = await board.held();
   await board.close();
   if (held.length !== ids.length || firstClaims !== ids.length || leases.length !== ids.length) {
     return `${ids.length} claims were made, the board knows of ${held.length} and ${leases.length} leases`;

@@ -110,6 +110,7 @@ policy:
   max_backoff: 10m
   min_free_memory: 512MB
   min_free_disk: 10GB
+  drain_within: 20m
   context_handoff: 70%
   handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
 maintenance:

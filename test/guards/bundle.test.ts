@@ -9,7 +9,7 @@ import { PROGRAMS } from '../../scripts/build.mjs';
 import { projectRoot } from './working-copy.ts';
 
 const dist = path.join(projectRoot, 'packages/copse/dist');
-const built = readFileSync(path.join(dist, '.built'), 'utf8').split('\n');
+const built = readFileSync(path.join(dist, '.built-from'), 'utf8').split('\n');
 
 test.each(PROGRAMS.flatMap(({ entry, groups }) => Object.keys(groups).map((group) => ({ entry, group }))))(
   'a module belongs to the group $group of $entry',

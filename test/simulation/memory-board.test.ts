@@ -181,7 +181,6 @@ async function everything(board: BoardReader, ids: readonly TaskId[]) {
     held: await board.held(),
     leases: await Promise.all(ids.map((id) => board.lease(id))),
     landings: await board.openLandings(),
-    expired: await board.expiredLeases(timestamp(1_200_000)),
     events: await board.events({ after: brand<EventNumber>(2), limit: 50 }),
     ofTypes: await board.events({
       after: brand<EventNumber>(1),

@@ -1,7 +1,8 @@
 /** The board port on a store in memory. Who asks, and when, is for the door to say. */
 
 import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
-import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
+import { type TaskId, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import { onlyTerm } from '../../packages/copse/src/board/rules/term.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
 import type { MemoryStore } from './memory-store.ts';
 
@@ -40,7 +41,6 @@ export function boardOn(
     held: () => ask('held', () => store.held()),
     openLandings: () => ask('open landings', () => store.openLandings()),
     checksOf: (tree) => ask('checks', () => store.checksOf(tree)),
-    expiredLeases: (at) => ask('expired', () => store.expiredLeases(at)),
     events: (query) => ask('events', () => store.events(query)),
     lastEvent: () => ask('last event', () => store.lastEvent()),
     transact: (work) =>
@@ -55,8 +55,8 @@ export function boardOn(
         renewed(task, token, renewal.kind === 'renewed');
         return renewal;
       }),
-    seeNode: (id, at) => ask('see node', () => store.seeNode(id, at)),
-    lastSeen: (id) => ask('last seen', () => store.lastSeen(id)),
+    seeNode: (id) => ask('see node', () => store.seeNode(id, timestamp(0))),
+    silences: () => ask('silences', () => store.silences(timestamp(0))),
     onChange: (wake) =>
       ask('follow', () => {
         const stop = follow(wake);
@@ -66,6 +66,8 @@ export function boardOn(
     importFrom: notHere,
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
+    terms: () => Promise.resolve([onlyTerm]),
+    server: () => Promise.resolve(null),
     requireCurrent: () => Promise.resolve(),
     close: async () => {},
   };

@@ -158,11 +158,6 @@ export class MemoryStore {
     return this.list('check').filter((check) => check.tree === tree);
   }
 
-  expiredLeases(at: Timestamp): readonly Lease[] {
-    const expired = [...this.leases.values()].filter(({ expiresAt }) => expiresAt <= at);
-    return expired.toSorted((one, other) => one.expiresAt - other.expiresAt);
-  }
-
   events({ after, limit, task, types }: EventQuery): readonly RecordedEvent[] {
     const wanted = this.log
       .slice(after)
@@ -185,20 +180,22 @@ export class MemoryStore {
     return renewal;
   }
 
-  seeNode(id: NodeId, at: Timestamp): void {
+  seeNode(id: NodeId, at: Timestamp): Timestamp {
     if (this.records.node.has(id)) this.#seen.set(id, at);
+    return at;
   }
 
-  lastSeen(id: NodeId): Timestamp | undefined {
-    return this.#seen.get(id);
+  silences(now: Timestamp): ReadonlyMap<NodeId, number> {
+    return new Map([...this.#seen].map(([id, at]) => [id, now - at]));
   }
 
-  nextReady({ at, agent }: ReadyQuery): Task | undefined {
+  nextReady({ at, agent, node }: ReadyQuery): Task | undefined {
     const met = metCapabilities(agent.capabilities);
     const able = [...this.records.task.values()].filter(
       (task) =>
         task.state.status === 'ready' &&
         notBefore(task) <= at &&
+        (task.moveTo == null || task.moveTo.node === node) &&
         (task.agent === null || task.agent === agent.name) &&
         task.requires.every((capability) => met.includes(capability)),
     );
@@ -274,7 +271,6 @@ export class MemoryStore {
       held: async () => this.held(),
       openLandings: async () => this.openLandings(),
       checksOf: async (tree) => this.checksOf(tree),
-      expiredLeases: async (at) => this.expiredLeases(at),
       events: async (query) => this.events(query),
       lastEvent: async () => this.lastEvent(),
       nextReady: async (query) => this.nextReady(query),

@@ -144,7 +144,7 @@ export function newRepository(area: string): string {
 let template: string | undefined;
 
 /** To be copied: a tenth of what two gits take. */
-function emptyRepository(): string {
+export function emptyRepository(): string {
   if (template !== undefined) return template;
   const folder = mkdtempSync(path.join(scratchFolder(), 'copse-template-'));
   closeAtEnd(() => {

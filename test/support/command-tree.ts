@@ -4,7 +4,7 @@ import { CopseCommand } from '../../packages/copse/src/cli/program/command.ts';
 import { createProgram } from '../../packages/copse/src/cli/program/program.ts';
 import { openOutput } from '../../packages/copse/src/cli/output.ts';
 
-function wholeProgram(): CopseCommand {
+export function wholeProgram(): CopseCommand {
   const { stdout, stderr } = process;
   return createProgram({
     version: '0.0.0',

@@ -10,18 +10,34 @@ const PROJECTS = ['clones', 'simulation', 'processes', 'rules'];
 
 /** Longest first. A clone has no record of earlier runs, and the size of a file says little about it. */
 const SLOWEST = [
+  'agents/real/acp',
+  'agents/real/journeys',
+  'agents/real/claude',
+  'agents/real/claude-sdk',
+  'agents/faults/sandbox',
+  'agents/faults/sandbox-commands',
+  'agents/real/codex',
+  'agents/real/sandbox',
+  'agents/faults/sandbox-objects',
+  'agents/real/sandbox-commands',
   'cli/journeys/launcher',
   'guards/check',
   'simulation/simulation',
   'simulation/simulation-rest',
+  'cli/contract/examples',
+  'orchestrator/faults/hostile',
   'queue/faults/random',
   'orchestrator/faults/random',
   'workspaces/faults/random',
   'workspaces/faults/kill-operations',
   'workspaces/faults/kill-steps',
+  'queue/faults/promises-foreign',
+  'git/faults/pipes',
+  'git/faults/vectors',
   'queue/contract/checks-processes',
   'review/contract/forges',
   'queue/journeys/conflicts',
+  'queue/contract/resolve-drivers',
   'review/journeys/review',
   'workspaces/contract/pool',
   'queue/faults/promises-fair',
@@ -32,14 +48,16 @@ const SLOWEST = [
   'orchestrator/faults/orchestrators',
   'queue/faults/landing-steps',
   'explain/journeys/next-steps',
-  'git/faults/vectors',
   'queue/journeys/queue',
+  'orchestrator/journeys/orchestrate',
   'review/faults/pull-request-steps',
   'queue/contract/checks-place',
   'cli/journeys/processes',
+  'orchestrator/journeys/gate',
   'cli/journeys/demo',
+  'queue/journeys/landing',
   'queue/faults/taken-back',
-  'git/faults/pipes',
+  'cli/journeys/demo-ends',
   'workspaces/contract/rescue-restore',
   'queue/faults/promises',
   'orchestrator/faults/stopped',
@@ -59,6 +77,13 @@ const SLOWEST = [
   'orchestrator/faults/clock',
   'queue/faults/promises-once',
   'explain/contract/announce',
+  'orchestrator/journeys/control',
+  'board/contract/history',
+  'orchestrator/journeys/resume',
+  'agents/journeys/through-runner',
+  'cli/journeys/watch/watch',
+  'agents/journeys/finished',
+  'board/contract/export',
 ];
 
 export class SlowestFirst extends BaseSequencer {
@@ -76,6 +101,7 @@ function projectOf({ project }: TestSpecification): number {
 }
 
 function placeOf({ moduleId }: TestSpecification): number {
-  const place = SLOWEST.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+  const name = moduleId.replace(/^.*\/test\//, '').replace(/\.(?:test|agents)\.ts$/, '');
+  const place = SLOWEST.indexOf(name);
   return place === -1 ? SLOWEST.length : place;
 }

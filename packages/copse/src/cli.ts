@@ -8,6 +8,9 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isSupported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26;
 const argv = process.argv.slice(2);
 
+/** The launcher builds then, and starts the command again. */
+const STALE = 75;
+
 /**
  * Buffers above 16 KB go back to the system when they are freed, and all threads share one heap: with a heap for each thread, and
  * with trees that grow by a name at a time, freed memory stays in holes. Written so that a person's own values are told apart.
@@ -16,7 +19,9 @@ const MEMORY_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '16385', MALLOC_ARENA_MAX: '01
 /** V8 collects when half as much as lives has been added; by default it lets a small heap grow further. */
 const COLLECT_EARLY = '--heap-growing-percent=50';
 
-if (!isSupported) {
+if (isStale()) {
+  process.exitCode = STALE;
+} else if (!isSupported) {
   process.stderr.write(
     `copse needs Node ${packageJson.engines.node} and this is ${process.versions.node}: install a newer Node, or start it with ./copse from a clone, which brings its own.\n`,
   );
@@ -27,9 +32,18 @@ if (!isSupported) {
 } else {
   if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
   useCompileCache();
-  if (argv[0] === 'watch') (await import('./cli/watch/guard.ts')).guardTerminal();
+  if (argv[0] === 'watch' || (/^(?:list|ls)$/.test(argv[0] ?? '') && argv.includes('--watch')))
+    (await import('./cli/watch/guard.ts')).guardTerminal();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
+}
+
+/** The launcher of a clone says on standard input what changed since the build. */
+function isStale(): boolean {
+  const { env } = process;
+  if (env['COPSE_CHANGED'] !== 'stdin') return false;
+  delete env['COPSE_CHANGED'];
+  return process.getBuiltinModule('node:fs').readFileSync(0).length > 0;
 }
 
 /**

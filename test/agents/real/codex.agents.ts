@@ -14,12 +14,7 @@ import { endTurns, newTurn } from '../../support/records/turns.ts';
 import { describeRuntime } from './contract.ts';
 import { commandOf, environmentFor, newHome, removeHome } from './programs.ts';
 
-/** Without waiting long for a server that fails. */
-const program = [
-  ...commandOf('codex'),
-  '--config=model_providers.scripted.request_max_retries=1',
-  '--config=model_providers.scripted.stream_max_retries=1',
-] as const;
+const program = commandOf('codex');
 
 describeRuntime('codex', {
   program: 'codex',

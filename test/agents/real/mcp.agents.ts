@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { shellWord } from '../../../packages/copse/src/cli/screen/quote.ts';
+import { shellWord } from '../../../packages/copse/src/kernel/shell.ts';
 import {
   type TaskDocument,
   answer,

@@ -138,6 +138,9 @@ function codexEnvironment(url: string, home: string): Record<string, string> {
     'env_key = "SCRIPTED_API_KEY"',
     'wire_api = "responses"',
     'supports_websockets = false',
+    // It does not wait long for a server that fails.
+    'request_max_retries = 1',
+    'stream_max_retries = 1',
   ];
   writeFileSync(path.join(folder, 'config.toml'), `${config.join('\n')}\n`);
   return { CODEX_HOME: folder, SCRIPTED_API_KEY: 'scripted' };

@@ -69,7 +69,7 @@ export class Site {
     const env = this.environment(key, program, script);
     this.install(program);
     this.#agents[name] = { runtime, permissions: 'all', env, ...more };
-    const config = { agents: this.#agents, policy: { first_backoff: '1s', poll_interval: '1s' } };
+    const config = { agents: this.#agents, policy: { first_backoff: '200ms', poll_interval: '300ms' } };
     writeFileSync(path.join(this.folder, 'copse.yml'), JSON.stringify(config));
     this.commit('chore: agents');
     return key;

@@ -410,9 +410,13 @@ describe.each(engines)('a board on %s', (engine) => {
     await board.transact((transaction) =>
       transaction.record(person, [{ type: 'node.joined', id, at: now(), name: 'laptop' }]),
     );
-    expect(await board.lastSeen(id)).toBeUndefined();
-    await board.seeNode(id, timestamp(5));
-    expect(await board.lastSeen(id)).toBe(5);
+    expect((await board.silences()).get(id)).toBeUndefined();
+    const first = await board.seeNode(id);
+    expect(Math.abs(first - Date.now())).toBeLessThan(60_000);
+    expect((await board.silences()).get(id)).toBeLessThan(60_000);
+    expect(await board.seeNode(id)).toBeGreaterThanOrEqual(first);
+    expect(await board.seeNode(brand<NodeId>('no-2'))).toBeGreaterThanOrEqual(first);
+    expect([...(await board.silences()).keys()]).toEqual([id]);
     expect(await events()).toHaveLength(1);
   });
 

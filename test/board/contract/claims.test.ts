@@ -9,6 +9,7 @@ import { canTake, metCapabilities } from '../../../packages/copse/src/tasks/rule
 import {
   type AgentName,
   type EventNumber,
+  type NodeId,
   type TaskId,
   brand,
   fencingToken,
@@ -100,9 +101,8 @@ describe.each(engines)('a board on %s', (engine) => {
       const first = must(await claimTask(contextOf(board), id, claimant('se-1')));
       expect(await board.lease(id)).toMatchObject({ token: 1 });
       const later = timestamp(Date.now() + 60_000);
-      expect((await board.expiredLeases(later)).map((lease) => lease.task)).toEqual([id]);
       expect(await board.renewLease(id, first.token, later)).toMatchObject({ kind: 'renewed' });
-      expect(await board.expiredLeases(later)).toEqual([]);
+      expect(await board.lease(id)).toMatchObject({ renewedAt: later });
 
       await crash(first);
       expect(await board.lease(id)).toBeUndefined();
@@ -156,6 +156,17 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.list('ledger', { task: id })).toHaveLength(1);
     });
 
+    it('that a person moved only to the node that it was moved to', async () => {
+      const { id } = await newTask(board, { title: 'Moved' });
+      const here = claimant('se-1');
+      const [at, to] = [now(), { node: brand<NodeId>('no-2'), name: 'desk' }];
+      await board.transact((transaction) => transaction.record(person, [{ type: 'task.moved', id, at, to }]));
+      expect(await claimNext(contextOf(board), { claimant: here, capabilities: [] })).toBeUndefined();
+      const there = { ...here, node: to.node };
+      const claimed = await claimNext(contextOf(board), { claimant: there, capabilities: [] });
+      expect(claimed).toMatchObject({ id, moveTo: null, state: { status: 'in_progress' } });
+    });
+
     it('as `canTake` says, for any requirements and offers', async () => {
       const words = ['node', 'node:22', 'gpu', 'rust'];
       for (const requires of [[], ['node'], ['node:22'], ['gpu', 'rust'], ['gpu', 'node']]) {
@@ -167,7 +178,8 @@ describe.each(engines)('a board on %s', (engine) => {
       const all = await board.tasks({ order: 'urgent' });
       for (const capabilities of subsets) {
         const agent = { name: brand<AgentName>('coder'), capabilities };
-        const next = await board.transact((transaction) => transaction.nextReady({ at: now(), agent }));
+        const node = brand<NodeId>('no-1');
+        const next = await board.transact((transaction) => transaction.nextReady({ at: now(), agent, node }));
         expect(next?.id).toBe(all.find((task) => canTake(task, agent).kind === 'can')?.id);
         const withoutPlain = all.filter((task) => task.requires.length > 0);
         expect(withoutPlain.some((task) => canTake(task, agent).kind === 'can')).toBe(

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../packages/copse/src/board/sql/engine.ts';
 import { migrate } from '../../../packages/copse/src/board/sql/migrate.ts';
 import { migrations } from '../../../packages/copse/src/board/migrations/index.ts';
-import { openEngine } from '../../../packages/copse/src/board/open.ts';
+import { openBoard, openEngine } from '../../../packages/copse/src/board/open.ts';
 import type { BoardTables } from '../../../packages/copse/src/board/sql/schema.ts';
 import { replay } from '../../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
@@ -19,12 +19,14 @@ import { version1 } from './samples/version-1.ts';
 import { version2 } from './samples/version-2.ts';
 import { version3 } from './samples/version-3.ts';
 import { version4 } from './samples/version-4.ts';
+import { version5 } from './samples/version-5.ts';
 
 const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   1: version1,
   2: version2,
   3: version3,
   4: version4,
+  5: version5,
 };
 const fresh = { id: 'fresh', at: 0 };
 
@@ -75,6 +77,37 @@ describe.each(engines)('a board on %s', (engine) => {
     await place.open();
   });
 
+  // promise: newer-board-refused
+  it.runIf(engine === 'postgres')(
+    'is not migrated while nodes of an older Copse run, which are named, unless it is forced',
+    async () => {
+      await using place = await newPlace(engine);
+      await leaveBoardOf(migrations.length - 1, place);
+      const see = (seen_at: number) =>
+        withEngine(place, (other) => other.db.updateTable('nodes').set({ seen_at }).execute());
+      await see(Date.now());
+      await expect(place.open()).rejects.toMatchObject({
+        message: expect.stringContaining('Nodes of an older Copse use this board: laptop (Copse unknown).'),
+        remedy: expect.stringContaining('copse board migrate --force'),
+      });
+      const migrated: number[] = [];
+      const onMigrated = (from: number, to: number) => void migrated.push(from, to);
+      const forced = { isForced: true, onMigrated };
+      await (await openBoard(place.address, defaultPolicy, fresh, forced)).close();
+      expect(migrated).toEqual([migrations.length - 1, migrations.length]);
+
+      await using later = await newPlace(engine);
+      await leaveBoardOf(migrations.length - 1, later);
+      await withEngine(later, (other) =>
+        other.db
+          .updateTable('nodes')
+          .set({ seen_at: Date.now() - 2 * defaultPolicy.nodes.silentMs })
+          .execute(),
+      );
+      await later.open();
+    },
+  );
+
   it.each(Object.keys(samples).map(Number))(
     'of version %i is brought up to date with everything on it',
     async (version) => {
@@ -88,6 +121,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect((await board.get('task', id))?.body).toBe('with \0 and \ud800 inside');
       expect(await board.list('ledger', { task: id })).toEqual([...told.ledger.values()]);
       expect(await board.list('resource')).toEqual([...told.resource.values()]);
+      expect(await board.list('node')).toEqual([...told.node.values()]);
       expect(await board.list('session')).toEqual([...told.session.values()]);
       expect(await board.list('landing')).toEqual([...told.landing.values()]);
       await newTask(board, { title: 'New task', dependsOn: [id] });

@@ -147,7 +147,7 @@ describe('snapshots of the board', () => {
         });
       }
     } finally {
-      child.kill('SIGTERM');
+      child.kill('SIGINT');
       await ended;
     }
   });
@@ -180,7 +180,7 @@ describe('versions of the board', () => {
       expect(stderr).toContain(`process ${child.pid}`);
       expect(stderr).toContain('would migrate the board');
     } finally {
-      child.kill('SIGTERM');
+      child.kill('SIGINT');
       await ended;
     }
   });

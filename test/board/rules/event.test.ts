@@ -78,6 +78,8 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.needs_attention': { because: 'push', reason },
     'task.done': { how: 'landed', commit },
     'task.cancelled': { reason: null },
+    'task.moved': { to: { node, name: 'laptop' } },
+    'task.token_raised': { token },
     'task.deleted': {},
   },
   plan: {
@@ -142,10 +144,18 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   },
   ledger: { 'ledger.added': { task, session, kind: 'learning', text: 'slow tests' } },
   artifact: { 'artifact.added': { task, kind: 'patch', address: 'a.patch', title: null } },
-  node: { 'node.joined': { name: 'laptop' }, 'node.left': {} },
+  node: {
+    'node.joined': { name: 'laptop' },
+    'node.changed': { clockOffsetMs: 40 },
+    'node.renamed': { name: 'desk' },
+    'node.drained': { withinMs: 600_000, by: 'person' },
+    'node.resumed': {},
+    'node.left': {},
+  },
   resource: {
     'resource.taken': { holder: 'no-1', token, until: null },
     'resource.released': { token },
+    'resource.token_raised': { token },
   },
   schedule: {
     'schedule.set': { agent, name: 'nightly', timing: hourly, enabled: true, nextAt: null },

@@ -4,6 +4,7 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -231,6 +232,8 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   config: idle,
   doctor: idle,
   demo: { from: fresh, and: '--speed 100', isSlow: true },
+  // To its end: test/cli/journeys/demo.test.ts.
+  'copse demo': { from: fresh, isEndless: true },
   'shell-init': fresh,
   completion: fresh,
   help: fresh,
@@ -239,8 +242,23 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   export: idle,
   import: exported,
   'board backup': idle,
+  'board migrate': elsewhere,
+  'copse board migrate --to sqlite': onServer,
+  'copse board migrate': idle,
+  'copse board migrate --force': idle,
   'board restore': snapshot,
   'board rebuild': idle,
+  'node list': () => asNode('build-1'),
+  'node show': () => asNode('build-1'),
+  'node drain': () => asNode('build-1'),
+  'node rename': () => asNode('build-1'),
+  'node resume': drained,
+  'node leave': drained,
+  move: async () => {
+    const place = await asNode('build-2');
+    const { id } = await answer<{ id: string }>(['add', 'Moved'], place);
+    return { ...place, words: { a1b2: id } };
+  },
   'copse board rebuild --empty': async () => {
     const own = newScene(area);
     await own.add('Lost', 'true');
@@ -259,6 +277,19 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   mcp: held,
 };
 
+/** A repository whose orchestrator has joined under this name. */
+async function asNode(name: string): Promise<Place> {
+  const own = newScene(area);
+  await printed(['up', '--once', '--node-name', name], own.at);
+  return own.at;
+}
+
+async function drained(): Promise<Place> {
+  const place = await asNode('build-1');
+  const { id } = await answer<{ id: string }>(['node', 'drain', 'build-1'], place);
+  return { ...place, words: { 'n-2x4k9mzq7c1d': id } };
+}
+
 async function planned(): Promise<Place> {
   const { id } = await answer<{ id: string }>(['plan', 'add', 'A plan'], scene().at);
   return { ...scene().at, words: { 'pl-a1b2': id } };
@@ -270,6 +301,22 @@ async function exported(): Promise<Place> {
   writeFileSync(path.join(place.cwd, 'board.jsonl'), await printed(['export'], scene().at));
   const url = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=examples`;
   return { ...place, words: { 'postgres://db.example/team': `'${url}'` } };
+}
+
+function newSchema(): string {
+  return `${inject('postgresUrl')}?schema=examples_${randomBytes(4).toString('hex')}`;
+}
+
+async function elsewhere(): Promise<Place> {
+  const own = newScene(area);
+  await own.add('Moved', 'true');
+  return { ...own.at, words: { 'postgres://db.example/team': newSchema() } };
+}
+
+async function onServer(): Promise<Place> {
+  const place = { ...(await fresh()), env: { COPSE_BOARD: newSchema() } };
+  await answer(['add', 'Moved back'], place);
+  return place;
 }
 
 async function snapshot(): Promise<Place> {
@@ -313,7 +360,10 @@ const hasFish = spawnSync('fish', ['--version']).error === undefined;
 
 async function run(line: string, place: Place): Promise<Finished> {
   const words = plainWords(line);
-  if (words?.[0] === 'copse') return copse(words.slice(1), { cwd: place.cwd });
+  if (words?.[0] === 'copse') {
+    const { cwd, env } = place;
+    return copse(words.slice(1), { cwd, ...(env && { env }) });
+  }
   const isFish = line.endsWith('| source');
   if (isFish && !hasFish) return copse(plainWords(line.split(' |')[0] ?? '')?.slice(1) ?? [], place);
   const shell = isFish ? 'fish' : 'bash';

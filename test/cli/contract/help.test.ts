@@ -38,6 +38,7 @@ describe('copse --help', () => {
       'Agents',
       'Worktrees',
       'Landing',
+      'Machines',
       'Set-up',
       'For agents',
       'Topics',

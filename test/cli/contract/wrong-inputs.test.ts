@@ -12,6 +12,7 @@ import { type Scene, newScene } from '../../support/agents/scripted-agents.ts';
 import { answer, copse, newArea } from '../../support/cli.ts';
 import { runnableCommands } from '../../support/command-tree.ts';
 import { often } from '../../support/long.ts';
+import { expectPasteable } from '../../support/pasted.ts';
 
 const area = newArea();
 let scene: Scene;
@@ -82,6 +83,11 @@ const VALUES: Readonly<Record<string, readonly [values: readonly string[], codes
   '--by': [['week', ''], USAGE],
   '--since': [['yesterday-ish', ''], USAGE],
   '--speed': [['abc', '-1', '0'], USAGE],
+  '--slots': [['abc', '-1', '0', ''], USAGE],
+  '--node-name': [['', '-x', 'a b', 'n-0123456789ab', HUGE], USAGE],
+  '--labels': [['ü', 'a b', HUGE], USAGE],
+  '--within': [['abc', '-1s', '5', ''], REFUSED],
+  '--to': [['zzzz', ''], NOT_FOUND],
   '--head': [['zzzz', ''], REFUSED],
 };
 
@@ -148,6 +154,7 @@ describe('a wrong input', () => {
     expect(all.length).toBeGreaterThanOrEqual(path === 'export' ? 14 : 20);
     const stride = Math.max(1, Math.floor(all.length / often({ short: 7, long: 1_000 })));
     const before = await state();
+    const said: string[] = [];
     // Another part of them for each command.
     for (let at = path.length % stride; at < all.length; at += stride) {
       const { words, codes } = all[at] ?? { words: [], codes: [] };
@@ -165,8 +172,10 @@ describe('a wrong input', () => {
         stderr: expect.stringMatching(/^copse: \S[^]*\n {2}→ \S/) as string,
       });
       expect({ line, length: stderr.length < 2_000 }).toEqual({ line, length: true });
+      said.push(stderr);
       expect(stderr).not.toMatch(/Unexpected error|\n {4}at |[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     }
     expect(await state()).toEqual(before);
+    await expectPasteable(said);
   });
 });

@@ -6,7 +6,10 @@ import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
 import { createProgram } from '../../../packages/copse/src/cli/program/program.ts';
-import { answer, copse, newArea, printed } from '../../support/cli.ts';
+import { openContext } from '../../../packages/copse/src/compose/open.ts';
+import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import { type RunOptions, answer, copse, newArea, printed } from '../../support/cli.ts';
+import { someFacts } from '../../support/machines/nodes.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
 
@@ -24,6 +27,7 @@ beforeAll(async () => {
   writeFileSync(path.join(worked.worktree, 'mine'), 'x');
   await answer(['cleanup', task, '--force'], at);
   await answer(['undo', task], at);
+  await join(at);
   await answer(['board', 'backup'], at);
   await answer(['ledger', 'add', 'learning', 'x', '--task', task], at);
   ({
@@ -33,6 +37,20 @@ beforeAll(async () => {
   mkdirSync(logs, { recursive: true });
   writeFileSync(path.join(logs, 'at-aaaa.log'), 'one\ntwo\nthree\n');
 });
+
+/** A node that drains, with all its times. */
+async function join(at: RunOptions): Promise<void> {
+  const { board } = await openContext({ cwd: at.cwd, env: {} });
+  const of = { id: brand<NodeId>('n-desk'), at: timestamp(Date.now()) };
+  const by = { kind: 'person', name: null } as const;
+  await board.transact((transaction) =>
+    transaction.record(by, [
+      { type: 'node.joined', ...of, name: 'desk', facts: someFacts },
+      { type: 'node.drained', ...of, withinMs: 60_000, by: 'person' },
+    ]),
+  );
+  await board.close();
+}
 
 /** Each command that reads, as it is called. */
 const reading: Readonly<Record<string, () => readonly string[]>> = {
@@ -58,6 +76,8 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
   diff: () => ['diff', task],
   switch: () => ['switch', task],
   'board restore': () => ['board', 'restore'],
+  'node list': () => ['node', 'list'],
+  'node show': () => ['node', 'show', 'desk'],
   doctor: () => ['doctor'],
   config: () => ['config'],
   orchestrate: () => ['orchestrate', '--dry-run', '--command', 'true'],
@@ -65,7 +85,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
 
 /** They change something, and print records through the same views. */
 const writing =
-  /^(add|edit|delete|plan add|ledger add|work|tend|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|board (backup|rebuild)|import)$/;
+  /^(add|edit|delete|plan add|ledger add|work|tend|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
 
 interface Known {
   name(): string;

@@ -15,6 +15,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -43,6 +44,7 @@ const TELL_TALE = `
 import { readFileSync } from 'node:fs';
 import { version } from './kernel/policy.ts';
 const [first] = process.argv.slice(2);
+if (process.env.COPSE_CHANGED === 'stdin' && readFileSync(0).length > 0) process.exit(75);
 if (first === '--version') {
   console.log(version);
   process.exit();
@@ -214,6 +216,25 @@ describe('on a clone that was set up', () => {
     expect(stdout).toBe('changed\n');
     expect(code).toBe(0);
     expect((await copse(clone, [])).stderr).toBe('');
+  });
+
+  test('a command that only prints looks for changes too, and prints nothing of the build before', async () => {
+    const clone = await built(newClone({ borrowModules: true }));
+    expect(JSON.parse((await copse(clone, ['list', '--all'])).stdout)).toMatchObject({
+      args: ['list', '--all'],
+    });
+    writeFileSync(join(clone, 'packages/copse/src/kernel/policy.ts'), "export const version = 'changed';\n");
+    const { code, stdout, stderr } = await copse(clone, ['list', 'two words']);
+    expect(stderr).toMatch(/^copse: building …\ncopse: built in .* s\n$/);
+    expect(JSON.parse(stdout)).toMatchObject({ args: ['list', 'two words'] });
+    expect(code).toBe(7);
+  });
+
+  test('a build that the launcher of an earlier version accepted is made again', async () => {
+    const clone = await built(newClone({ borrowModules: true }));
+    const dist = join(clone, 'packages/copse/dist');
+    renameSync(join(dist, '.built-from'), join(dist, '.built'));
+    expect((await copse(clone, ['list'])).stderr).toContain('copse: built in');
   });
 
   const sources = [

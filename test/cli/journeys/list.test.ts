@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { ENTER_SCREEN, LEAVE_SCREEN } from '../../../packages/copse/src/cli/watch/sequences.ts';
 import { answer, copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { CONTROL_C, hasScript, onTerminal } from '../../support/terminal.ts';
@@ -122,8 +123,6 @@ The whole reason: copse why <id>
 });
 
 describe('copse list --watch', () => {
-  const [ENTER, LEAVE] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l'];
-
   test.skipIf(!hasScript)('shows a new task at once, and leaves the terminal as it was', async () => {
     const at = { cwd: newRepository(area) };
     await newTasks(['First'], at);
@@ -131,9 +130,9 @@ describe('copse list --watch', () => {
       ['First', () => newTasks(['Second'], at).then(() => '')],
       ['Second', CONTROL_C],
     ]);
-    expect(screen.split(ENTER)).toHaveLength(2);
-    expect(screen.split(LEAVE)).toHaveLength(2);
-    expect(screen.indexOf(LEAVE)).toBeGreaterThan(screen.lastIndexOf('Second'));
+    expect(screen.split(ENTER_SCREEN)).toHaveLength(2);
+    expect(screen.split(LEAVE_SCREEN)).toHaveLength(2);
+    expect(screen.indexOf(LEAVE_SCREEN)).toBeGreaterThan(screen.lastIndexOf('Second'));
   });
 });
 

@@ -47,6 +47,16 @@ beforeAll(async () => {
   exported = await printed(['export'], scene.at);
 });
 
+/** The launcher says on standard input what changed since the build. */
+test.each([
+  ['a change', '/src/cli.ts\n', { code: 75, stdout: '' }],
+  ['none', '', { code: 0, stdout: expect.stringContaining('Idle') as string }],
+])('a command that hears from the launcher of %s', async (_, changed, expected) => {
+  const env = { ...scene.at.env, COPSE_CHANGED: 'stdin' };
+  const found = await copseProcess(['list'], { ...scene.at, env, stdin: changed });
+  expect(found).toMatchObject({ ...expected, stderr: '' });
+});
+
 /** Those that only look: the same words and the same end, whichever way. */
 const looking: readonly (readonly [command: string, argv: () => readonly string[], code?: number])[] = [
   ['show', () => ['show', idle]],
@@ -75,6 +85,8 @@ const looking: readonly (readonly [command: string, argv: () => readonly string[
   ['shell-init', () => ['shell-init', 'bash']],
   ['switch', () => ['switch', reviewed]],
   ['help', () => ['help', 'states']],
+  ['node list', () => ['node', 'list', '--json']],
+  ['node show', () => ['node', 'show', 'desk'], 3],
   ['attach', () => ['attach', idle], 3],
   ['watch', () => ['watch']],
 ];
@@ -112,9 +124,15 @@ const acting: readonly (readonly [
   ['merge', () => ['merge', reviewed]],
   ['cleanup', () => ['cleanup', taken, '--force']],
   ['tend', () => ['tend']],
+  ['move', () => ['move', idle, '--to', 'desk'], { code: 3 }],
+  ['node drain', () => ['node', 'drain', 'desk'], { code: 3 }],
+  ['node resume', () => ['node', 'resume', 'desk'], { code: 3 }],
+  ['node leave', () => ['node', 'leave', 'desk'], { code: 3 }],
+  ['node rename', () => ['node', 'rename', 'desk', 'lab'], { code: 3 }],
   ['board backup', () => ['board', 'backup']],
   ['board restore', () => ['board', 'restore']],
   ['board rebuild', () => ['board', 'rebuild']],
+  ['board migrate', () => ['board', 'migrate', '--to', 'sqlite'], { code: 2 }],
   ['cancel', () => ['cancel', idle]],
   ['delete', () => ['delete', idle, '--unlink']],
   ['orchestrate', () => ['orchestrate', '--once']],

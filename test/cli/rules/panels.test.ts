@@ -121,6 +121,7 @@ function overviewOf({
       why: '15 agents are running, the limit of this machine (policy.max_agents).',
     })),
     isOrchestrated,
+    noAgents: null,
   };
 }
 

@@ -68,7 +68,7 @@ describe('a board', () => {
   });
 
   test('says that no orchestrator runs, that nothing needs the person, and why a ready task waits', async () => {
-    const at = { cwd: newRepository(area) };
+    const { at } = newScene(area);
     const [task] = await newTasks(['One'], at);
     const text = await printed(['status'], at);
     expect(text).toContain('1 ready\nNothing needs you.\n');

@@ -1,6 +1,6 @@
 /** Tips by git's files, held against those that git itself is asked for. */
 
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -26,6 +26,18 @@ function opened() {
 test('of a loose branch and of a commit are told without git', () => {
   const { dir, main } = opened();
   expect(tipByFiles(dir, 'refs/heads/main')).toBe(main);
+  expect(tipByFiles(dir, main)).toBe(main);
+});
+
+test('are read again each time: a commit that was damaged or removed since has none', () => {
+  const { dir, main, loose } = opened();
+  expect(tipByFiles(dir, main)).toBe(main);
+  const content = readFileSync(loose(main));
+  rmSync(loose(main), { force: true });
+  expect(tipByFiles(dir, main)).toBeUndefined();
+  writeFileSync(loose(main), 'not an object');
+  expect(tipByFiles(dir, main)).toBeUndefined();
+  writeFileSync(loose(main), content);
   expect(tipByFiles(dir, main)).toBe(main);
 });
 

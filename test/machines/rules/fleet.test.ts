@@ -3,13 +3,11 @@ import { describe, expect, it } from 'vitest';
 
 import type { Decision } from '../../../packages/copse/src/kernel/decision.ts';
 import {
-  type NodeEvent,
   type Resource,
   type ResourceEvent,
   type ScheduleEvent,
   decideGiveBack,
   decideTake,
-  evolveNode,
   evolveResource,
   evolveSchedule,
 } from '../../../packages/copse/src/machines/rules/fleet.ts';
@@ -17,7 +15,6 @@ import { brand, fencingToken, timestamp } from '../../../packages/copse/src/kern
 import type {
   AgentName,
   FencingToken,
-  NodeId,
   ResourceName,
   ScheduleId,
 } from '../../../packages/copse/src/kernel/ids.ts';
@@ -34,7 +31,7 @@ function after(resource: Resource | undefined, decision: Decision<ResourceEvent>
 }
 
 describe('a resource', () => {
-  const held = after(undefined, decideTake(queue, undefined, 'no-1', later, at));
+  const held = after(undefined, decideTake(queue, undefined, 'no-1', { until: later }, at));
   const free = after(held, decideGiveBack(held, held.token, later));
 
   it('that was never held is taken with token 1', () => {
@@ -42,7 +39,7 @@ describe('a resource', () => {
   });
 
   it('that is held is refused to another, with the holder named', () => {
-    expect(decideTake(queue, held, 'no-2', null, at)).toEqual({
+    expect(decideTake(queue, held, 'no-2', { until: null }, at)).toEqual({
       kind: 'refused',
       refusal: {
         code: 'wrong_status',
@@ -53,26 +50,33 @@ describe('a resource', () => {
   });
 
   it('is taken again by its holder with the next token, which fences off the one before', () => {
-    const again = after(held, decideTake(queue, held, 'no-1', later, at));
+    const again = after(held, decideTake(queue, held, 'no-1', { until: later }, at));
     expect(again).toMatchObject({ holder: 'no-1', token: 2 });
     expect(decideGiveBack(again, held.token, at)).toMatchObject({ kind: 'refused' });
   });
 
   it('that is given back is free, keeps its token, and gives the next one to the next holder', () => {
     expect(free).toEqual({ id: queue, holder: null, token: 1, since: later, heldUntil: null });
-    const again = after(free, decideTake(queue, free, 'no-2', null, later));
+    const again = after(free, decideTake(queue, free, 'no-2', { until: null }, later));
     expect(again).toEqual({ id: queue, holder: 'no-2', token: 2, since: later, heldUntil: null });
   });
 
-  it('expires exactly at its time, and never without one', () => {
-    expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).kind).toBe('refused');
-    expect(decideTake(queue, held, 'no-2', null, later).kind).toBe('decided');
-    const forever = after(undefined, decideTake(queue, undefined, 'no-1', null, at));
-    expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).kind).toBe('refused');
+  it('is taken from a silent holder, whatever the time on its lease, and never without a lease', () => {
+    const silent = held.token;
+    for (const now of [timestamp(0), at, later, timestamp(1e15)]) {
+      expect(decideTake(queue, held, 'no-2', { until: null }, now).kind).toBe('refused');
+      expect(decideTake(queue, held, 'no-2', { until: null, silent }, now).kind).toBe('decided');
+    }
+    const again = after(held, decideTake(queue, held, 'no-1', { until: later }, at));
+    expect(decideTake(queue, again, 'no-2', { until: null, silent }, later).kind).toBe('refused');
+    const forever = after(undefined, decideTake(queue, undefined, 'no-1', { until: null }, at));
+    expect(decideTake(queue, forever, 'no-2', { until: null, silent: forever.token }, later).kind).toBe(
+      'refused',
+    );
   });
 
-  it('that expired and was taken by another is not given back by the old token', () => {
-    const taken = after(held, decideTake(queue, held, 'no-2', null, later));
+  it('that was silent and was taken by another is not given back by the old token', () => {
+    const taken = after(held, decideTake(queue, held, 'no-2', { until: null, silent: held.token }, later));
     expect(taken).toMatchObject({ holder: 'no-2', token: 2 });
     expect(decideGiveBack(taken, held.token, later)).toEqual({
       kind: 'refused',
@@ -85,7 +89,7 @@ describe('a resource', () => {
     expect(decideGiveBack(taken, taken.token, later).kind).toBe('decided');
   });
 
-  it('that expired and was not taken again is still given back by its holder', () => {
+  it('that was silent and was not taken again is still given back by its holder', () => {
     expect(decideGiveBack(held, held.token, timestamp(later + 1)).kind).toBe('decided');
   });
 
@@ -117,7 +121,7 @@ describe('any sequence of takers and times', () => {
           if (does === 'give back' && resource === undefined) continue;
           const decision =
             resource === undefined || does === 'take'
-              ? decideTake(queue, resource, `no-${who}`, until, now)
+              ? decideTake(queue, resource, `no-${who}`, { until: until }, now)
               : decideGiveBack(resource, believed[who] ?? fencingToken(0), now);
           const before: number = resource?.token ?? 0;
           expect(unexplained(decision)).toEqual([]);
@@ -140,25 +144,6 @@ describe('any sequence of takers and times', () => {
       }),
       { numRuns: 1_000 },
     );
-  });
-});
-
-describe('a machine', () => {
-  const joined: NodeEvent = { type: 'node.joined', id: brand<NodeId>('no-1'), at, name: 'laptop' };
-  const node = evolveNode(undefined, joined);
-
-  it('is present from joining to leaving', () => {
-    expect(node).toEqual({ id: 'no-1', name: 'laptop', joinedAt: at, leftAt: null });
-    expect(evolveNode(node, { type: 'node.left', id: node.id, at: later })).toEqual({
-      ...node,
-      leftAt: later,
-    });
-  });
-
-  it('that joins again is present again', () => {
-    const gone = evolveNode(node, { type: 'node.left', id: node.id, at: later });
-    const back = evolveNode(gone, { ...joined, at: timestamp(3_000), name: 'desk' });
-    expect(back).toEqual({ id: 'no-1', name: 'desk', joinedAt: 3_000, leftAt: null });
   });
 });
 

@@ -20,7 +20,7 @@ import { isLong } from '../../support/long.ts';
 
 const area = newArea();
 const size = isLong ? { atOnce: 8, seconds: 3 } : { atOnce: 4, seconds: 1 };
-const honest = Array.from({ length: isLong ? 24 : 2 }, (_, at) => `honest ${at}`);
+const honest = Array.from({ length: isLong ? 16 : 2 }, (_, at) => `honest ${at}`);
 const chosen = Object.entries(tricks).filter(([, { isShort }]) => isLong || isShort);
 
 /** Above what it has with all caches full, and far below what any of the bombs would take. */

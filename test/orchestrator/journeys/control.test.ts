@@ -97,7 +97,9 @@ describe('while agents work', () => {
     const text = await printed(['delete', task], scene.at);
     expect(text).toContain(`Deleted ${task} is deleted\n    its agent was stopped\n    worktree `);
     expect(text).toMatch(/ {4}rescued as refs\/copse\/rescue\/\S+\n/);
-    expect(text).toContain(`    branch ${workspace.branch} kept\n    To bring it back: copse undo ${task}\n`);
+    expect(text).toContain(
+      `    branch ${workspace.branch} kept\n    To bring the worktree back: copse undo ${task}\n`,
+    );
     expect(existsSync(workspace.worktree)).toBe(false);
     await until(async () => !existsSync(`/proc/${running.pid}`));
     expect(scene.git('log', '-1', '--format=%s', workspace.branch)).toBe('feat: kept');
@@ -138,7 +140,9 @@ describe('while agents work', () => {
     const other = await copse(['attach', id('is paused')], at);
     expect(other).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('has no terminal: its agent is not running, or not in tmux.'),
+      stderr: expect.stringContaining(
+        'has no terminal: its agent is still starting, has ended, or does not run in tmux.',
+      ),
     });
     const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
     tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);

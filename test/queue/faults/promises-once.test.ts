@@ -75,6 +75,7 @@ describe('promise 5: journal, move, read back, mark', () => {
     merged: { isMoved: false, isDone: false },
     kept: { isMoved: false, isDone: false },
     journalled: { isMoved: false, isDone: false },
+    pushed: { isMoved: false, isDone: false },
     moved: { isMoved: true, isDone: false },
     recorded: { isMoved: true, isDone: true },
   };

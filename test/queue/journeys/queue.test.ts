@@ -326,6 +326,6 @@ test('an agent reads the queue and changes nothing of it', async () => {
   ])
     expect(await refusedBy(argv, asAgent)).toContain('may not run copse');
   expect(await refusedBy(['queue', 'cancel', id], scene.at)).toContain(
-    `${id} is not in the queue: it is in_review.`,
+    `${id} is not in the queue: it is in review.`,
   );
 });

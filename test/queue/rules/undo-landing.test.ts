@@ -81,7 +81,7 @@ describe('what can be undone', () => {
     const undone = findUndoable(done(), [landed('la-1')], undoings({ 'la-1': { kind: 'undone', by: undo } }));
     expect(undone).toMatchObject({
       kind: 'refused',
-      refusal: { next: [`copse undo ${undo} (to bring it back)`] },
+      refusal: { next: [`copse undo ${undo} # to bring it back`] },
     });
     const begun = { kind: 'begun', by: undo, status: 'landing' } as const;
     const again = findUndoable(done(), [landed('la-1')], undoings({ 'la-1': begun }));

@@ -7,11 +7,25 @@
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { chown, cp, mkdir, mkdtemp, readFile, rm, symlink, chmod } from 'node:fs/promises';
+import {
+  appendFile,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  symlink,
+  chmod,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+
+import pg from 'pg';
 
 import { scratchFolder } from '../scratch.ts';
 
@@ -23,6 +37,16 @@ export interface PostgresServer {
   readonly pid: number;
   /** Ends it at once, so that whatever it had only in memory is gone, and starts it again. */
   crash(): Promise<void>;
+  /** A second server that follows this one, until it is cut off and promoted. */
+  standby(): Promise<StandbyServer>;
+  stop(): Promise<void>;
+}
+
+interface StandbyServer {
+  /** It gets nothing more: what the primary confirms from here on, it lacks. */
+  cutOff(): Promise<void>;
+  /** The primary is gone, and this one takes over its address. */
+  takeOver(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -49,33 +73,111 @@ export async function startPostgres({ durable }: { readonly durable: boolean }):
   if (!durable) flags.push('-c', 'fsync=off', '-c', 'full_page_writes=off');
   // Left to itself, it writes its log to disk only when somebody waits for it.
   flags.push('-c', 'wal_writer_delay=10s');
-  const start = async (): Promise<ChildProcess> => {
-    const started = spawn(path.join(native, 'bin', 'postgres'), flags, {
-      ...identity,
-      env: { ...process.env, LC_ALL: 'C' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    await untilReady(started);
-    return started;
-  };
+  const start = (own = flags) => startServer(native, own, identity);
   let server = await start();
-  const end = async (signal: 'SIGINT' | 'SIGQUIT'): Promise<void> => {
-    const exited = new Promise((resolve) => server.once('exit', resolve));
-    server.kill(signal);
-    await exited;
-  };
+  const end = (signal: 'SIGINT' | 'SIGQUIT') => endServer(server, signal);
+  const url = `postgres://copse@127.0.0.1:${port}/postgres`;
   return {
-    url: `postgres://copse@127.0.0.1:${port}/postgres`,
+    url,
     pid: server.pid ?? 0,
     async crash() {
       await end('SIGQUIT');
       server = await start();
+    },
+    async standby() {
+      const copy = path.join(folder, 'standby');
+      await copyRunning(url, data, copy, { isRoot });
+      const own = await freePort();
+      const flagsAt = (at: number) =>
+        flags.map((flag) => (flag === data ? copy : flag === String(port) ? String(at) : flag));
+      let other = await start(flagsAt(own));
+      const ask = (text: string) => askServer(`postgres://copse@127.0.0.1:${own}/postgres`, text);
+      return {
+        async cutOff() {
+          await untilCaughtUp(url, ask);
+          await ask(`alter system set primary_conninfo = ''`);
+          await ask('select pg_reload_conf()');
+          while ((await ask('select pid from pg_stat_wal_receiver')).length > 0) await sleep(20);
+        },
+        async takeOver() {
+          await end('SIGQUIT');
+          await ask('select pg_promote()');
+          await endServer(other, 'SIGINT');
+          other = await start(flagsAt(port));
+          server = other;
+        },
+        stop: () => endServer(other, 'SIGQUIT'),
+      };
     },
     async stop() {
       await end('SIGINT');
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function startServer(
+  native: string,
+  flags: readonly string[],
+  identity: object,
+): Promise<ChildProcess> {
+  const started = spawn(path.join(native, 'bin', 'postgres'), [...flags], {
+    ...identity,
+    env: { ...process.env, LC_ALL: 'C' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await untilReady(started);
+  return started;
+}
+
+async function endServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+  if (server.exitCode !== null) return;
+  const exited = new Promise((resolve) => server.once('exit', resolve));
+  server.kill(signal);
+  await exited;
+}
+
+/** As pg_basebackup does, which the package lacks. */
+async function copyRunning(
+  url: string,
+  data: string,
+  copy: string,
+  { isRoot }: { readonly isRoot: boolean },
+): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(`select pg_backup_start('copy', true)`);
+    await cp(data, copy, { recursive: true, filter: (file) => !/postmaster\.(pid|opts)$/.test(file) });
+    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
+    await writeFile(path.join(copy, 'backup_label'), rows[0]?.labelfile ?? '');
+    await writeFile(path.join(copy, 'standby.signal'), '');
+    await appendFile(path.join(copy, 'postgresql.auto.conf'), `primary_conninfo = '${url}'\n`);
+    await chmod(copy, 0o700);
+    if (isRoot) await promisify(execFile)('chown', ['-R', `${NOBODY}:${NOBODY}`, copy]);
+  } finally {
+    await client.end();
+  }
+}
+
+async function untilCaughtUp(
+  primary: string,
+  ask: (text: string) => Promise<readonly object[]>,
+): Promise<void> {
+  const [at] = await askServer(primary, 'select pg_current_wal_flush_lsn() as lsn');
+  const lsn = (at as { lsn: string }).lsn;
+  const behind = `select 1 where pg_last_wal_replay_lsn() < '${lsn}'::pg_lsn or pg_last_wal_replay_lsn() is null`;
+  while ((await ask(behind)).length > 0) await sleep(20);
+}
+
+async function askServer(url: string, text: string): Promise<readonly object[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query<object>(text)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 const icu = ['--locale-provider=icu', '--icu-locale=en-US'];
@@ -106,7 +208,7 @@ async function untilReady(server: ChildProcess): Promise<void> {
     server.once('exit', (code) => fail(`ended with ${code}`));
     server.stderr?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      if (!output.includes('ready to accept connections')) return;
+      if (!/ready to accept (read-only )?connections/.test(output)) return;
       clearTimeout(timeout);
       resolve();
     });

@@ -13,6 +13,7 @@ import path from 'node:path';
 import { shellQuoted } from '../../../packages/copse/src/kernel/shell.ts';
 import { plainEnv } from '../plain-env.ts';
 import { scratchFolder } from '../scratch.ts';
+import { revParse } from './loose-refs.ts';
 
 export interface GitOrders {
   readonly cwd: string;
@@ -51,6 +52,8 @@ interface Shell {
 let shell: Shell | undefined;
 
 export function runGit({ cwd, argv, env = {}, input = '' }: GitOrders): GitEnd {
+  const known = revParse(cwd, argv);
+  if (known !== undefined) return { status: 0, stdout: Buffer.from(`${known}\n`), stderr: '' };
   const { folder, asked, done } = (shell ??= startShell());
   const file = (name: string) => path.join(folder, name);
   const variables = Object.entries(env).map(([name, value]) => `${name}=${shellQuoted(value)}`);

@@ -1,7 +1,7 @@
 /** A repository with a target and branches to land on it, and plain git to compare with. */
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
@@ -14,7 +14,7 @@ import type {
   CandidateRequest,
   Merging,
 } from '../../../packages/copse/src/queue/ports/merging.ts';
-import { git, plainEnv } from '../cli.ts';
+import { emptyRepository, git, plainEnv } from '../cli.ts';
 import { closeAtEnd } from '../close-at-end.ts';
 import { runGit } from '../git/git-shell.ts';
 
@@ -58,9 +58,12 @@ export class MergeScene {
   ) {
     scenes += 1;
     this.top = path.join(area, `mérge "${scenes}"`);
-    mkdirSync(this.top);
-    git(this.top, 'init', '--quiet', '--initial-branch=main', `--object-format=${format}`);
-    git(this.top, 'commit', '--quiet', '--allow-empty', '--message=first');
+    if (format === 'sha1') cpSync(emptyRepository(), this.top, { recursive: true });
+    else {
+      mkdirSync(this.top);
+      git(this.top, 'init', '--quiet', '--initial-branch=main', `--object-format=${format}`);
+      git(this.top, 'commit', '--quiet', '--allow-empty', '--message=first');
+    }
     this.desk = path.join(area, `desk ${scenes}`);
     git(this.top, 'worktree', 'add', '--quiet', '--detach', this.desk);
     git(this.top, 'switch', '--quiet', '--detach');
@@ -71,7 +74,7 @@ export class MergeScene {
   }
 
   tip(branch: string): CommitId {
-    return brand(git(this.top, 'rev-parse', '--verify', `${branch}^{commit}`));
+    return brand(git(this.top, 'rev-parse', '--verify', branch));
   }
 
   tree(commit: string): string {
@@ -80,11 +83,8 @@ export class MergeScene {
 
   /** Commits on a branch, which begins at main if it is new. */
   commit(branch: string, files: Files, { message, author, config = [] }: CommitOptions = {}): CommitId {
-    const exists = runGit({
-      cwd: this.top,
-      argv: ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`],
-    });
-    git(this.desk, 'checkout', '--quiet', '--detach', exists.status === 0 ? branch : 'main');
+    const { status } = runGit({ cwd: this.top, argv: ['rev-parse', '--verify', `refs/heads/${branch}`] });
+    this.#goTo(status === 0 ? branch : 'main');
     putFiles(this.desk, files);
     git(this.desk, 'add', '--all');
     const committed = runGit({
@@ -109,13 +109,19 @@ export class MergeScene {
 
   /** Merges into the branch as an agent would; what it does about conflicts is its business. */
   mergeInto(branch: string, other: string, argv: readonly string[] = [], resolve: Files = {}): CommitId {
-    git(this.desk, 'checkout', '--quiet', '--detach', branch);
+    this.#goTo(branch);
     runGit({ cwd: this.desk, argv: ['merge', '--no-ff', '--no-commit', '--quiet', ...argv, other] });
     putFiles(this.desk, resolve);
     git(this.desk, 'add', '--all');
     git(this.desk, 'commit', '--quiet', '--allow-empty', `--message=Merge ${other}`);
     git(this.desk, 'update-ref', `refs/heads/${branch}`, 'HEAD');
     return this.tip(branch);
+  }
+
+  /** Git would do nothing where the desk is already. */
+  #goTo(branch: string): void {
+    if (git(this.desk, 'rev-parse', 'HEAD') !== this.tip(branch))
+      git(this.desk, 'checkout', '--quiet', '--detach', branch);
   }
 
   /** Where plain git finds it, too. */

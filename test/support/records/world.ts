@@ -29,6 +29,8 @@ import type {
   TaskId,
   Timestamp,
 } from '../../../packages/copse/src/kernel/ids.ts';
+import { type Node, evolveNode } from '../../../packages/copse/src/machines/rules/node.ts';
+import * as moves from '../../../packages/copse/src/tasks/rules/move.ts';
 import { type LandingRequest, decideLanding } from '../../../packages/copse/src/queue/rules/landing.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { PullRequest } from '../../../packages/copse/src/review/rules/pull-request.ts';
@@ -243,6 +245,8 @@ export class Model {
           now,
           policy.lease,
         );
+      case 'move':
+        return moves.decideMove(task, this.#node(step), { silentMs: 0 }, policy.nodes, now);
       case 'delete': {
         const dependants = [...this.currentWorld.task.values()]
           .filter((other) => other.dependsOn.includes(task.id) && task.state.status !== 'done')
@@ -258,6 +262,21 @@ export class Model {
   #newLanding(): outcomes.NewLanding {
     this.#serial += 1;
     return { landing: brand<LandingId>(`la-${this.#serial}`), target, attempt: null, head: commit };
+  }
+
+  #node(step: Step): Node {
+    const { id, at } = { id: brand<NodeId>(`n-${step.variant}`), at: this.now };
+    const agents = [{ name: 'coder', capabilities: [] }];
+    const machine = { programs: [], platform: [], cpus: 1, memoryBytes: 0, isContainer: false };
+    const facts = { version: '1', protocol: { oldest: 1, newest: 1 }, labels: [], slots: 1 };
+    const capabilities = { ...machine, agents };
+    return evolveNode(undefined, {
+      type: 'node.joined',
+      id,
+      at,
+      name: 'desk',
+      facts: { ...facts, capabilities },
+    });
   }
 
   #finish(step: Step): outcomes.Finish {

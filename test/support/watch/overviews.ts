@@ -122,6 +122,7 @@ export function overviewOf(working: number): Overview {
       },
     ],
     isOrchestrated: true,
+    noAgents: null,
   };
 }
 

@@ -97,7 +97,7 @@ async function atEachOperation<T>(project: Project, act: WorkspaceAct, around: A
   let operation = 0;
   let reached = 0;
   let isDone = false;
-  const stride = often({ short: 10, long: 4, variable: 'COPSE_STRIDE' });
+  const stride = often({ short: 10, long: 6, variable: 'COPSE_STRIDE' });
   const problems: unknown[] = [];
   const run = async (): Promise<void> => {
     while (!isDone) {

@@ -138,7 +138,10 @@ function disagreement(
     }
   }
   const held = [...world.task.values()].filter((task) => task.state.status === 'in_progress');
-  const isHeld = ({ task, token }: Lease) => held.some((one) => one.id === task && one.token === token);
+  const isHeld = ({ task, token }: Lease) =>
+    held.some(
+      ({ id, state }) => id === task && state.status === 'in_progress' && state.claim.token === token,
+    );
   if (
     leases.length !== held.length ||
     new Set(leases.map(({ task }) => task)).size !== held.length ||

@@ -1,23 +1,31 @@
 /** Follows the board's events as they are recorded, by any process. */
 
 import type { RecordedEvent } from './rules/event.ts';
-import type { EventNumber, TaskId } from '../kernel/ids.ts';
+import { type EventNumber, type TaskId, brand } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Board } from './port.ts';
+import { type LostEvents, moveOn } from './rules/term.ts';
 
 const PAGE = 500;
 
 export interface FollowOptions {
   readonly after: EventNumber;
+  /** Of `after`; by default the current one. */
+  readonly term?: number;
+  /** The board has another server, which lacks events that were followed already. */
+  readonly onLost?: (lost: LostEvents) => void | Promise<void>;
   readonly task?: TaskId | undefined;
   readonly signal: AbortSignal;
   readonly policy: Policy['board'];
 }
 
-/** Every event after the given one, in order, until the signal aborts. */
+/**
+ * Every event after the given one, in order, until the signal aborts. On a server that lacks the end, the numbers of lost events
+ * come again with other events: those are told too.
+ */
 export async function* followEvents(board: Board, options: FollowOptions): AsyncGenerator<RecordedEvent> {
   const { signal, policy, task } = options;
-  let { after } = options;
+  let { after, term } = options;
   let wake: () => void = () => {};
   // Subscribed before the first read, so that no event in between is missed.
   const subscription = await board.onChange(() => wake());
@@ -28,6 +36,16 @@ export async function* followEvents(board: Board, options: FollowOptions): Async
       });
       for (;;) {
         const page = await board.events({ after, limit: PAGE, ...(task && { task }) });
+        // Read after the page: no event of a term is there before the term.
+        const terms = await board.terms();
+        term ??= terms.at(-1)?.term ?? 1;
+        const moved = moveOn({ term, number: after }, terms);
+        term = moved.cursor.term;
+        if (moved.lost !== null) {
+          await options.onLost?.(moved.lost);
+          after = brand<EventNumber>(moved.cursor.number);
+          continue;
+        }
         for (const recorded of page) {
           after = recorded.number;
           yield recorded;

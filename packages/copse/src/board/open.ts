@@ -2,7 +2,6 @@
 
 import { type Timestamp, timestamp } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
-import { named } from '../kernel/text.ts';
 import { type Board, BoardUnavailable } from './port.ts';
 import type { Engine } from './sql/engine.ts';
 import type { NewBoard } from './sql/migrate.ts';
@@ -26,13 +25,16 @@ export async function openEngine(address: BoardAddress, policy: Policy['board'])
 export interface OpenOptions {
   /** Called before a board of an older Copse is migrated; throws to keep it as it is. */
   readonly mayMigrate?: (from: number, to: number) => Promise<void>;
+  /** Also while others use it: a process of an older Copse then stops. */
+  readonly isForced?: boolean;
+  readonly onMigrated?: (from: number, to: number) => void;
 }
 
 export async function openBoard(
   address: BoardAddress,
-  policy: Pick<Policy, 'board' | 'lease'>,
+  policy: Pick<Policy, 'board' | 'lease' | 'nodes'>,
   fresh: NewBoard,
-  { mayMigrate }: OpenOptions = {},
+  { mayMigrate, isForced = false, onMigrated }: OpenOptions = {},
 ): Promise<Board> {
   const known = address.engine === 'sqlite' ? openCurrent(address.file, policy) : undefined;
   if (known !== undefined) return known;
@@ -42,9 +44,13 @@ export async function openBoard(
     await migrate(engine, fresh, {
       patienceMs: policy.board.writePatienceMs,
       async before(from, to) {
-        await mayMigrate?.(from, to);
-        await refuseBesideOthers(engine, policy.lease, fresh.at);
+        if (!isForced) {
+          await mayMigrate?.(from, to);
+          const { refuseBesideOthers } = await import('./sql/before-migration.ts');
+          await refuseBesideOthers(engine, policy, { from, to, at: fresh.at });
+        }
         await backUpFirst(engine, timestamp(fresh.at));
+        onMigrated?.(from, to);
       },
     });
   } catch (error) {
@@ -67,22 +73,6 @@ function openCurrent(file: string, policy: Pick<Policy, 'board' | 'lease'>): Boa
   } finally {
     if (board === undefined) connection.database.close();
   }
-}
-
-/**
- * Other machines share a board on PostgreSQL, and their running agents show in the leases. An orchestrator without an agent does
- * not; it stops when it meets the newer board.
- */
-async function refuseBesideOthers(engine: Engine, lease: Policy['lease'], now: number): Promise<void> {
-  if (engine.name !== 'postgres') return;
-  const leases = await engine.db.selectFrom('leases').selectAll().where('expires_at', '>', now).execute();
-  // A lease of work by hand lasts for days.
-  const tasks = leases.filter((one) => one.expires_at - one.renewed_at <= lease.durationMs);
-  if (tasks.length === 0) return;
-  throw new BoardUnavailable(
-    `Agents of an older Copse work on this board: ${named(tasks.map(({ task }) => task))}. This Copse would migrate it, which they cannot use. Nothing was changed.`,
-    'Stop the orchestrators of all machines (Ctrl+C), let their agents end or pause them with the older Copse (copse pause <id>), then run this again.',
-  );
 }
 
 /** Without a good copy nothing is migrated. */

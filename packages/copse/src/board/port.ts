@@ -23,6 +23,7 @@ import type { Landing } from '../queue/rules/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../tasks/rules/task.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { SnapshotReason } from './rules/snapshots.ts';
+import type { BoardServer, BoardTerm } from './rules/term.ts';
 
 export type TaskQuery = TaskFilter & {
   /** `urgent`: by priority, then age. `recent`: the latest change first. */
@@ -54,6 +55,8 @@ export interface Held {
 export interface ReadyQuery {
   readonly at: Timestamp;
   readonly agent: { readonly name: AgentName; readonly capabilities: readonly string[] };
+  /** Tasks that were moved to other nodes are left out. */
+  readonly node: NodeId;
 }
 
 export interface EventQuery {
@@ -93,7 +96,6 @@ export interface BoardReader {
   openLandings(): Promise<readonly Landing[]>;
   /** All checks of exactly this tree, the oldest first. */
   checksOf(tree: string): Promise<readonly Check[]>;
-  expiredLeases(at: Timestamp): Promise<readonly Lease[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
   lastEvent(): Promise<EventNumber>;
 }
@@ -118,8 +120,10 @@ export interface Board extends BoardReader {
   /** May run the work several times, so it must have no effects other than on the board. */
   transact<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T>;
   renewLease(task: TaskId, token: FencingToken, at: Timestamp): Promise<Renewal>;
-  seeNode(id: NodeId, at: Timestamp): Promise<void>;
-  lastSeen(id: NodeId): Promise<Timestamp | undefined>;
+  /** A sign of life of a node. Returns the time of the board's server. */
+  seeNode(id: NodeId): Promise<Timestamp>;
+  /** How long each node has not been heard from, by the clock of the board's server; absent: never. */
+  silences(): Promise<ReadonlyMap<NodeId, number>>;
   /** Calls `wake` soon after any process recorded an event. May call it without a change. */
   onChange(wake: () => void): Promise<Subscription>;
   /** A consistent snapshot; other writers are not blocked. */
@@ -129,6 +133,10 @@ export interface Board extends BoardReader {
   backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
   /** What the database finds wrong with itself; empty when nothing is. */
   findDamage(): Promise<readonly string[]>;
+  /** The servers that had the board, oldest first; one term for a file. */
+  terms(): Promise<readonly BoardTerm[]>;
+  /** What its server promises about failovers; null for a file. */
+  server(): Promise<BoardServer | null>;
   /** Throws `BoardTooNew` when a newer Copse has migrated the board since this process opened it. */
   requireCurrent(): Promise<void>;
   close(): Promise<void>;

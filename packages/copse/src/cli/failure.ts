@@ -20,6 +20,8 @@ export interface Failure {
   readonly reason: string;
   /** What to do next, the most likely first. */
   readonly next: readonly string[];
+  /** The task whose status refused it. */
+  readonly task?: string;
 }
 
 export class CommandFailed extends Error {

@@ -46,14 +46,23 @@ export async function main(
   } catch (error) {
     // Commander throws for --help and --version too.
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    const failure = await explain(error, program, argv);
+    const failure = await explain(error, cli, program, argv);
     reportFailure(failure, { to: host.stderr, asJson: argv.includes('--json') });
     return exitCodeOf(failure.code);
   }
 }
 
-async function explain(error: unknown, program: CopseCommand, argv: readonly string[]): Promise<Failure> {
-  if (error instanceof CommandFailed) return error.failure;
+async function explain(
+  error: unknown,
+  cli: Cli,
+  program: CopseCommand,
+  argv: readonly string[],
+): Promise<Failure> {
+  if (error instanceof CommandFailed) {
+    if (error.failure.task === undefined) return error.failure;
+    const { withNextSteps } = await import('./after/refused.ts');
+    return withNextSteps(cli, error.failure);
+  }
   if (error instanceof Unavailable) {
     return {
       code: error.isMissing ? 'not_found' : 'unavailable',

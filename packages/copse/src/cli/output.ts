@@ -64,9 +64,14 @@ export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
     isTerminal: stdout.isTTY === true,
     progress: (text) => void host.stderr.write(`\r\u001b[K${text}`),
     areNotesShown: () => (host.stderr as { readonly isTTY?: boolean }).isTTY === true,
-    columns: () => stdout.columns ?? USUAL_COLUMNS,
-    rows: () => stdout.rows ?? USUAL_ROWS,
+    columns: () => sizeOr(stdout.columns, USUAL_COLUMNS),
+    rows: () => sizeOr(stdout.rows, USUAL_ROWS),
   };
+}
+
+/** A terminal may say 0: a serial line, or a container without a size. */
+function sizeOr(told: number | undefined, usual: number): number {
+  return told === undefined || told === 0 ? usual : told;
 }
 
 /** JSON does not escape DEL and C1 controls, which a terminal may execute. */

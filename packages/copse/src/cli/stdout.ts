@@ -54,8 +54,7 @@ function plainStdout(): PlainOutput {
           at += writeSync(STDOUT, bytes, at);
         } catch (error) {
           const code = error instanceof Error && 'code' in error ? error.code : undefined;
-          if (code === 'EPIPE') process.exit();
-          if (code !== 'EAGAIN') throw error;
+          if (code !== 'EAGAIN') endUnwritten(code);
           // The reader made it wait for nothing, so something has to wait for the reader.
           stream = streamedStdout();
           return stream.write(bytes.subarray(at));
@@ -69,10 +68,13 @@ function plainStdout(): PlainOutput {
 
 function streamedStdout(): typeof process.stdout {
   const { stdout } = process;
-  // The reader (`| head`) has seen enough, which is not a failure of the command.
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit();
-    throw error;
-  });
+  stdout.on('error', ({ code }: NodeJS.ErrnoException) => endUnwritten(code));
   return stdout;
+}
+
+/** A reader (`| head`) that has seen enough is not a failure of the command; a full disk is. */
+function endUnwritten(code: unknown): never {
+  if (code === 'EPIPE') process.exit();
+  process.stderr.write(`copse: The output cannot be written (${String(code)}).\n`);
+  process.exit(1);
 }

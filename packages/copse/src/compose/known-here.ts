@@ -8,6 +8,8 @@ import { type Repository, nodeHere } from './open.ts';
 
 export interface AttemptProcess {
   readonly node: NodeId;
+  /** Null while there is only one node. */
+  readonly nodeName: string | null;
   readonly isHere: boolean;
   /** Null until its runner has told it. */
   readonly pid: number | null;
@@ -18,11 +20,18 @@ export interface AttemptProcess {
 export async function processOf(
   repository: Repository,
   { id, node, process }: Attempt,
+  nodeName: string | null,
 ): Promise<AttemptProcess> {
   const isHere = node === nodeHere(repository);
-  if (!isHere) return { node, isHere, pid: process?.pid ?? null, isAlive: null };
+  if (!isHere) return { node, nodeName, isHere, pid: process?.pid ?? null, isAlive: null };
   const runner = process ?? readRunner(repository.home, id) ?? null;
-  return { node, isHere, pid: runner?.pid ?? null, isAlive: runner !== null && (await isAlive(runner)) };
+  return {
+    node,
+    nodeName,
+    isHere,
+    pid: runner?.pid ?? null,
+    isAlive: runner !== null && (await isAlive(runner)),
+  };
 }
 
 export { type FolderSize, folderSize } from '../workspaces/files/folder-size.ts';

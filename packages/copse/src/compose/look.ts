@@ -2,6 +2,7 @@
 
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import { openGit } from '../git/repository.ts';
 import { isAlive } from '../processes/identity.ts';
 import { readOutdated, readRunner } from '../agents/files/attempt-files.ts';
 import { lastLineOf } from '../agents/files/attempt-log.ts';
@@ -81,7 +82,6 @@ export async function withWorktreeList<T>(
   surroundings: Surroundings,
   work: (context: ListContext) => Promise<T>,
 ): Promise<T> {
-  const { openGit } = await import('../git/repository.ts');
   const repository = requireRepository(surroundings);
   const context = await openContext(surroundings);
   try {
@@ -97,6 +97,5 @@ async function detectBase(repository: Repository, policy: Policy) {
   const dir = openTrustedDir(repository);
   const known = baseByFiles(dir);
   if (known !== null) return known;
-  const { openGit } = await import('./workspace-adapters.ts');
   return openGit(dir, policy).detectBase();
 }

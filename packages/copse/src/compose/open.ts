@@ -8,7 +8,7 @@ import { excludeFromGit } from '../git/directory/exclude.ts';
 import type { TrustedDir } from '../git/process.ts';
 import type { PowerFileContent } from '../git/accepted/files.ts';
 import { acceptedFiles } from '../git/accepted/record.ts';
-import { type Repository, findRepository } from '../git/directory/locate.ts';
+import { type Repository, findRepository as locateRepository } from '../git/directory/locate.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
@@ -28,11 +28,25 @@ import type { MergeMethod } from '../queue/rules/landing.ts';
 import { privateCache } from '../kernel/system/private-cache.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';
 
-export { findRepository, worktreeNameOf, type Repository } from '../git/directory/locate.ts';
+export { migratedVersion } from '../board/migrations/version.ts';
+export { worktreeNameOf, type Repository } from '../git/directory/locate.ts';
 
 export interface Surroundings {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** With a folder for the board, or with none yet. */
+export function findRepository(from: string): Repository | undefined {
+  const repository = locateRepository(from);
+  if (repository === undefined) return undefined;
+  const own = path.join(repository.home, '.copse');
+  const isOther = statSync(own, { throwIfNoEntry: false })?.isDirectory() === false;
+  if (!isOther) return repository;
+  throw new BoardUnavailable(
+    `${own} is not a folder, and Copse keeps its board there.`,
+    'Move it away, then: copse status',
+  );
 }
 
 export function requireRepository({ cwd }: Surroundings): Repository {
@@ -61,13 +75,18 @@ interface KnownSettings extends OpenContextOptions {
 export interface OpenContextOptions {
   /** For commands that put back a board that was lost: they begin with an empty one. */
   readonly mayReplaceLost?: boolean;
+  /** For `copse board migrate`. */
+  readonly migration?: {
+    readonly isForced: boolean;
+    readonly onMigrated: (from: number, to: number) => void;
+  };
 }
 
 /** Opens the board of the repository around the folder, creating it on first use. */
 export async function openContext(
   surroundings: Surroundings,
   known?: Policy,
-  { mayReplaceLost = false }: OpenContextOptions = {},
+  { mayReplaceLost = false, migration }: OpenContextOptions = {},
 ): Promise<Context> {
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
@@ -85,7 +104,7 @@ export async function openContext(
     address,
     policy,
     { id: drawId('bo-', systemRandom), at: systemClock.now() },
-    { mayMigrate: (from, to) => refuseMigration(repository, from, to) },
+    { mayMigrate: (from, to) => refuseMigration(repository, from, to), ...migration },
   );
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
 }
@@ -297,7 +316,7 @@ export function attemptSettings(
   return (settings ?? undefined) as ReturnType<typeof attemptSettings>;
 }
 
-function boardFile(repository: Repository): string {
+export function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 

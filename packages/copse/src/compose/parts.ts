@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { elapsedMs } from '../kernel/system/elapsed.ts';
 import { writeAtomically } from '../kernel/system/write-atomically.ts';
 import { timestamp } from '../kernel/ids.ts';
 import { shellQuoted } from '../kernel/shell.ts';
@@ -13,7 +14,7 @@ import { readIfPlain } from '../kernel/system/plain-file.ts';
 
 export const systemTimer: Timer = {
   now: () => timestamp(Date.now()),
-  elapsedMs: () => performance.now(),
+  elapsedMs,
   async sleep(ms, signal) {
     try {
       await sleep(ms, undefined, signal && { signal });

@@ -15,6 +15,7 @@ export function policyFrom({ policy, landing, workspace, maintenance, notificati
       minFreeMemoryBytes: policy.min_free_memory,
       minFreeDiskBytes: policy.min_free_disk,
     },
+    nodes: { ...defaultPolicy.nodes, drainMs: policy.drain_within },
     retry: {
       ...defaultPolicy.retry,
       maxRetries: policy.max_retries,

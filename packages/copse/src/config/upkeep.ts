@@ -13,7 +13,7 @@ import {
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
 
-const { orchestration, lease, retry, handback, session, maintenance, notifications } = defaultPolicy;
+const { orchestration, lease, nodes, retry, handback, session, maintenance, notifications } = defaultPolicy;
 
 const count = z.int().min(0).max(1_000);
 
@@ -47,6 +47,9 @@ export const policySection = section(
     max_backoff: durationOrZero.describe('Longest delay before a retry.'),
     min_free_memory: size.describe('Free memory that a machine needs to start a session.'),
     min_free_disk: size.describe('Free disk space that a machine needs to start a session.'),
+    drain_within: durationOrZero.describe(
+      'How long running work may go on when a node drains; then it is handed over.',
+    ),
     context_handoff: share.describe(
       'Share of the model’s context after which the agent hands over to a new session in the same worktree.',
     ),
@@ -63,6 +66,7 @@ export const policySection = section(
     max_backoff: formatDuration(retry.maxBackoffMs),
     min_free_memory: formatSize(orchestration.minFreeMemoryBytes),
     min_free_disk: formatSize(orchestration.minFreeDiskBytes),
+    drain_within: formatDuration(nodes.drainMs),
     context_handoff: formatShare(session.contextHandoffShare),
     handbacks: {},
   },

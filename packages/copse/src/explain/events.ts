@@ -2,7 +2,7 @@
 
 import type { BoardReader } from '../board/port.ts';
 import type { BoardEvent } from '../board/rules/event.ts';
-import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import { spanText } from '../kernel/time.ts';
@@ -30,6 +30,7 @@ export interface EventLine {
 
 export async function describeEvent(event: BoardEvent, board: BoardReader): Promise<EventLine | undefined> {
   const titleOf = async (id: TaskId) => (await board.get('task', id))?.title ?? '';
+  const nodeName = async (id: NodeId) => `node ${(await board.get('node', id))?.name ?? id}`;
   const taskOf = async (kind: 'landing' | 'workspace' | 'session', id: string) =>
     (await board.get(kind, id))?.task;
   const line = (word: string, tone: Tone, task: TaskId | null, text: string): EventLine => ({
@@ -85,6 +86,21 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       return line('finished', 'progress', event.id, 'queued to land');
     case 'task.done':
       return line('done', 'good', event.id, doneText(event));
+    case 'task.moved':
+      return event.to === null
+        ? line('moved', 'plain', event.id, 'any node may take it again')
+        : line('moved', 'waiting', event.id, `node ${event.to.name} takes it next`);
+    case 'node.drained':
+      return line(
+        'drains',
+        'waiting',
+        null,
+        `${await nodeName(event.id)}, within ${spanText(event.withinMs)}`,
+      );
+    case 'node.resumed':
+      return line('resumed', 'plain', null, `${await nodeName(event.id)} takes work again`);
+    case 'node.left':
+      return line('left', 'plain', null, await nodeName(event.id));
     case 'task.paused':
       return line('paused', 'waiting', event.id, 'by a person');
     case 'task.cancelled':

@@ -3,8 +3,9 @@
 import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
 import type { LookContext } from '../queue/context.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
-import { canTake } from '../tasks/rules/capabilities.ts';
+import { agentCanTake } from '../machines/rules/offer.ts';
 import { type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
+import { shellWord } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, brand } from '../kernel/ids.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
@@ -13,36 +14,36 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   const { id, state } = task;
   const cancel = `copse cancel ${id}`;
   const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
-  const byAgent = async (verb: 'resume' | 'restart') =>
-    hasAgent(context, task) ? `copse ${verb} ${id}` : byHand();
+  const byAgent = async () =>
+    (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
     case 'ready':
-      return [await byHand(), ...(hasAgent(context, task) ? [] : otherAgents(context, task)), cancel];
+      return [await byHand(), ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)), cancel];
     case 'in_progress':
       return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
     case 'paused':
-      return [await byAgent('resume'), cancel];
-    case 'stuck': {
-      const command = await byAgent('restart');
-      return [command.startsWith('copse restart') ? `${command} --answer "…"` : command, cancel];
-    }
+      return [await byAgent(), cancel];
+    case 'stuck':
+      return [...(await answers(context, task, byHand)), cancel];
     case 'failed':
+      // It becomes ready, whether or not an agent can take it.
       return [`copse restart ${id}`, cancel];
     case 'in_review':
-      return [`copse review ${id}`, `copse merge ${id}`, await byAgent('resume'), cancel];
+      return [`copse review ${id}`, `copse merge ${id}`, await byAgent(), cancel];
     case 'needs_attention': {
       const hasCommits = state.because !== 'dirty' && state.because !== 'nothing_committed';
-      const ways = new Set([await byAgent('resume'), await byHand()]);
+      const ways = new Set([await byAgent(), await byHand()]);
       return [...ways, ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
     }
     case 'landing':
       return [cancel];
     case 'done': {
-      const again = hasAgent(context, task) ? [`copse resume ${id}`] : [];
+      const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
-      return [...again, ...undo, `copse delete ${id}`];
+      const onBranch = state.how === 'as_it_is' ? await branchSteps(context, task) : [];
+      return [...onBranch, ...again, ...undo, `copse delete ${id}`];
     }
     case 'cancelled': {
       const cleanup = (await hasWorktree(context, task)) ? [`copse cleanup ${id}`] : [];
@@ -61,10 +62,38 @@ export async function hasWorktree(
   return ((await workspaceOf(context, id))?.worktree ?? null) !== null;
 }
 
-function hasAgent({ agents }: LookContext, task: TaskSummary): boolean {
-  return agents.some(
-    ({ name, capabilities }) => canTake(task, { name: brand<AgentName>(name), capabilities }).kind === 'can',
-  );
+/** Without an agent of the repository: with a command as the agent, if the task takes any agent, or by hand. */
+async function answers(
+  context: LookContext,
+  task: TaskSummary,
+  byHand: () => Promise<string>,
+): Promise<readonly string[]> {
+  const restart = `copse restart ${task.id} --answer "…"`;
+  if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)}`];
+  const isForAny = task.agent === null && task.requires.length === 0;
+  return [...(isForAny ? [`${restart} --command "…"`] : []), await byHand()];
+}
+
+async function hasAgent(
+  { agents, board, node }: Pick<LookContext, 'agents' | 'board' | 'node'>,
+  task: Pick<TaskSummary, 'agent' | 'requires'>,
+): Promise<boolean> {
+  const offering = (await board.get('node', node))?.facts ?? null;
+  return agents.some(({ name, capabilities }) => {
+    const agent = { name: brand<AgentName>(name), capabilities };
+    return agentCanTake(task, agent, offering).kind === 'can';
+  });
+}
+
+/** A command that was given once is unknown to the next command. */
+function sameCommand({ agentCommand }: LookContext): string {
+  return agentCommand === undefined ? '' : ` --command ${shellWord(agentCommand)}`;
+}
+
+/** Its work stays on its branch: a person looks at it and merges it, while its worktree is here. */
+async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<readonly string[]> {
+  const branch = (await workspaceOf(context, id))?.worktree?.branch;
+  return branch ? [`copse diff ${id}`, `git merge ${shellWord(branch)}`] : [];
 }
 
 function otherAgents({ agents }: LookContext, { id, agent, requires }: TaskSummary): readonly string[] {

@@ -7,7 +7,8 @@ import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { Session } from '../agents/rules/session/session.ts';
-import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
+import { severalNodes } from '../machines/act/several-nodes.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
@@ -17,7 +18,8 @@ import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
-import { questionClause, questionText, waitingClause } from './question.ts';
+import { questionText } from './question.ts';
+import { questionClause, waitingClause } from './rules/reason.ts';
 import {
   type LandingTask,
   type NeedsYou,
@@ -30,7 +32,7 @@ import {
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
 import { attentionClause, attentionText, failureClause, firstLine, statusTexts } from './rules/status.ts';
-import { describeWaiting, startsText } from './rules/waiting.ts';
+import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
 
 export interface OverviewOptions {
   /** Whether an orchestrator runs on this machine. */
@@ -71,6 +73,7 @@ export async function loadOverview(
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
         : [],
     isOrchestrated,
+    noAgents: lackOfAgents(context),
   };
 }
 
@@ -196,10 +199,11 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
 }
 
 async function workingOf(
-  { node, runners }: LookContext,
+  { board, node, runners }: LookContext,
   agents: readonly AgentAtWork[],
 ): Promise<readonly WorkingTask[]> {
   const working: WorkingTask[] = [];
+  const names = agents.length === 0 ? new Map<NodeId, string>() : await severalNodes(board);
   for (const { running, session } of agents) {
     const { id, title, state } = running.task;
     if (state.status !== 'in_progress') continue;
@@ -214,7 +218,7 @@ async function workingOf(
       agent: claim.agent,
       isByHand,
       phase: session?.state.phase ?? null,
-      node: isHere ? null : claim.node,
+      node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null,
     });
   }

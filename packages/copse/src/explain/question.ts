@@ -1,26 +1,15 @@
 /** What an agent asks and how to answer it, wherever its task is shown. */
 
 import type { OpenQuestion } from '../agents/act/answer.ts';
-import type { Attention } from '../agents/rules/session/session.ts';
 import type { Timestamp } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { age } from './rules/amounts.ts';
-import { oneLine } from './rules/reason.ts';
+import { oneLine, questionClause } from './rules/reason.ts';
 
 /** For lists: the question in one line, and the command that shows all of it. */
 export function questionLines(question: OpenQuestion, now: Timestamp): readonly string[] {
   const waited = ` (waiting ${age(question.since, now)})`;
   return [questionClause(question, waited), `→ copse answer ${question.task}`];
-}
-
-/** In one line; `waited` comes after the tool. */
-export function questionClause({ tool, what }: Pick<OpenQuestion, 'tool' | 'what'>, waited = ''): string {
-  return `asks to use ${oneLine(tool)}${waited}: ${oneLine(what)}`.trimEnd();
-}
-
-/** An agent that waits for a person and asks no question that Copse could answer. */
-export function waitingClause(attention: Attention): string {
-  return `waits for a person: ${attention}`;
 }
 
 /** Everything that the answer is about. */

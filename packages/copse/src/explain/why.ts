@@ -18,16 +18,26 @@ import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
+import { severalNodes } from '../machines/act/several-nodes.ts';
+import { whyNodes } from './why-nodes.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
-import { answerCommands, questionText, waitingClause } from './question.ts';
+import { answerCommands, questionText } from './question.ts';
+import { waitingClause } from './rules/reason.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
 import { hasWorktree, nextSteps } from './next-steps.ts';
 import { times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
-import { attentionClause, doneText, failureClause, sentence, statusTexts } from './rules/status.ts';
+import {
+  attentionClause,
+  doneText,
+  failureClause,
+  firstLine,
+  sentence,
+  statusTexts,
+} from './rules/status.ts';
 import { describeWaiting, startsText } from './rules/waiting.ts';
 
 export interface Why {
@@ -79,6 +89,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
       return [
         ...(await needsPerson(context, state)),
         state.reason,
+        ...(state.because === 'nothing_committed' ? [await unchanged(context, task)] : []),
         ...(await describeResolver(context, task)),
       ];
     case 'failed':
@@ -102,6 +113,12 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
   if (await isBeingResolved(board, { state }))
     return [`You need not act: ${attentionClause(state.because)}, and another task resolves that.`];
   return [`It needs you: ${attentionClause(state.because)}.`];
+}
+
+/** Only a person who holds the task can report this, hence both commands. */
+async function unchanged(context: LookContext, { id }: Task): Promise<string> {
+  const resume = (await hasWorktree(context, { id })) ? ' --resume' : '';
+  return `If there is nothing to change: copse work ${id}${resume} && copse finish ${id} --no-changes`;
 }
 
 /** What its agent said when it finished, and the warnings of the gate. */
@@ -179,7 +196,12 @@ async function whyReady(context: LookContext, task: Task): Promise<readonly stri
   const facts = await scheduleFacts(context, running, await board.openLandings());
   const placement = new Scheduler(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);
-  if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
+  if (placement.kind === 'waiting')
+    return [
+      describeWaiting(placement.waiting, facts.at),
+      ...(await whyNodes(context, task, placement.waiting)),
+      ...crashes,
+    ];
   return [
     `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}. If none is running: copse orchestrate`,
     ...passedOver(context, task),
@@ -209,10 +231,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const lease = await board.lease(task.id);
   const session = await board.get('session', claim.session);
   const live = session?.state.life === 'live' ? session.state : undefined;
-  const where = claim.node === node ? 'this machine' : `machine ${claim.node}`;
+  const name = (await severalNodes(board)).get(claim.node);
+  const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
+  const where = claim.node === node ? 'this machine' : elsewhere;
   const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
   return [
     `${claim.agent} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
     ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
     ...(await lastCrash(context, task)),
@@ -269,8 +294,11 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const failed = sentence(failureClause(task.retries, reason));
-  if (task.retries === 0) return [failed, reason];
-  return [failed, ...(crash === undefined ? [] : [crash.text])];
+  const told = task.retries === 0 ? reason : (crash?.text ?? '');
+  // Its first line has the error that the sentence names.
+  const [first = '', ...details] = told.split('\n');
+  const isSaid = first.includes(firstLine(reason));
+  return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
 }
 
 async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {

@@ -17,7 +17,7 @@ export { requireBounded } from './objects/bounds.ts';
 export { readLoose } from './objects/loose.ts';
 export { commitsOf, isReachable, parentsFirst } from './objects/history.ts';
 export { ObjectReader, objectsOf } from './objects/object-reader.ts';
-export { Objects, knownObjectsOf } from './objects/objects.ts';
+export { ObjectMissing, Objects, knownObjectsOf } from './objects/objects.ts';
 export { Quarantine, isOutOfSpace } from './objects/quarantine.ts';
 export { type StoreMount, layStore } from './objects/stores/layout.ts';
 export { openStores, storeSteps } from './objects/stores/open.ts';

@@ -6,7 +6,8 @@
  * reaches a shell. Each has limits of time, memory and output (run/limits.ts), and none waits for a named pipe (run/pipes.ts).
  */
 
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Readable } from 'node:stream';
 
 import { defaultPolicy } from '../kernel/policy.ts';
 import { shellQuoted } from '../kernel/shell.ts';
@@ -14,7 +15,7 @@ import { Unavailable } from '../kernel/unavailable.ts';
 import { keepIntact } from './directory/intact.ts';
 import { absolutePath } from './directory/trusted-config.ts';
 import { refuseLinkedRefs } from './refs/linked-refs.ts';
-import { type GitEnd, Supervision, endedBecause, limited } from './run/limits.ts';
+import { type GitEnd, SECOND_OUTPUT, Supervision, endedBecause, limited, limitedPair } from './run/limits.ts';
 import { findPipe, removeKnownPipes, removePipes } from './run/pipes.ts';
 
 /** The git directory that Copse's git uses instead of the repository's own; directory/trusted-dir.ts makes it. */
@@ -88,37 +89,67 @@ export class GitFailed extends Unavailable {
 const OUT_OF_MEMORY = /^fatal: Out of memory|^fatal: mmap failed|Cannot allocate memory/m;
 
 /** For commands that may fail: the exit code is part of the result. */
-export async function tryGit(
+export function tryGit(
   dir: TrustedDir,
   argv: readonly string[],
   options: GitOptions = {},
 ): Promise<GitResult> {
   refuseLinkedRefs(dir.commonDir, argv);
+  const { isNetwork = false } = options;
+  return started(dir, { argv, command: limited(['git'], hardened(argv), { isNetwork }) }, options);
+}
+
+/** Two that only read, at once; `second` is what the other prints. A failure of either is one of both. */
+export async function tryGitPair(
+  dir: TrustedDir,
+  [one, other]: readonly [readonly string[], readonly string[]],
+  options: GitOptions,
+): Promise<PairResult> {
+  const command = limitedPair(hardened(one), hardened(other));
+  if (command !== undefined)
+    return started(dir, { argv: [...one, '&', 'git', ...other], command, isPair: true }, options);
+  const [first, second] = await Promise.all([tryGit(dir, one, options), tryGit(dir, other, options)]);
+  const { code, stderr } = first;
+  return { ...first, code: code || second.code, stderr: stderr + second.stderr, second: second.stdout };
+}
+
+interface GitStart {
+  /** For messages. */
+  readonly argv: readonly string[];
+  readonly command: readonly [string, readonly string[]];
+  readonly isPair?: boolean;
+}
+
+async function started(dir: TrustedDir, start: GitStart, options: GitOptions): Promise<PairResult> {
   keepIntact(dir);
   removeKnownPipes(dir.commonDir);
   try {
-    return await run(dir, argv, options);
+    return await run(dir, start, options);
   } catch (error) {
     const hasWaited = error instanceof GitFailed && error.ended === 'waited_for_pipe';
     if (!hasWaited || !isPipeGone(dir, options)) throw error;
-    return run(dir, argv, options);
+    return run(dir, start, options);
   }
 }
+
+type PairResult = GitResult & { readonly second: Buffer };
 
 /** False when the pipe is in the worktree. Another process of Copse may have removed one that is in the git directory. */
 function isPipeGone(dir: TrustedDir, { workTree }: GitOptions): boolean {
   return removePipes(dir.commonDir) || workTree === undefined || findPipe(workTree) === undefined;
 }
 
-function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Promise<GitResult> {
+function run(
+  dir: TrustedDir,
+  { argv, command, isPair = false }: GitStart,
+  options: GitOptions,
+): Promise<PairResult> {
   return new Promise((resolve, reject) => {
-    const [program, args] = limited(['git'], hardened(argv), {
-      isNetwork: options.isNetwork === true,
-    });
-    const child = spawn(program, args, {
+    const [program, args] = command;
+    const child: ChildProcess = spawn(program, args, {
       cwd: options.workTree ?? dir.home,
       env: environment(dir, options),
-      stdio: 'pipe',
+      stdio: isPair ? ['pipe', 'pipe', 'pipe', 'pipe'] : 'pipe',
       // A session of its own leaves ssh no terminal to ask on.
       detached: options.isNetwork === true,
     });
@@ -133,8 +164,10 @@ function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Pro
     };
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener('abort', abort);
-    child.stdout.on('data', (chunk: Buffer) => output.add('stdout', chunk));
-    child.stderr.on('data', (chunk: Buffer) => output.add('stderr', chunk));
+    child.stdout?.on('data', (chunk: Buffer) => output.add('stdout', chunk));
+    child.stderr?.on('data', (chunk: Buffer) => output.add('stderr', chunk));
+    const second = isPair ? (child.stdio[SECOND_OUTPUT] as Readable | null) : null;
+    second?.on('data', (chunk: Buffer) => output.add('second', chunk));
     child.on('error', (error) => {
       forget();
       reject(new GitFailed(argv, null, error.message));
@@ -144,11 +177,11 @@ function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Pro
       const { ended } = supervision;
       const said = output.all('stderr').toString();
       if (code !== null && ended === undefined)
-        return resolve({ code, stdout: output.all('stdout'), stderr: said });
+        return resolve({ code, stdout: output.all('stdout'), second: output.all('second'), stderr: said });
       reject(failure(argv, { ended, signal, said, workTree: options.workTree }));
     });
     // Git may end before it has read all input.
-    child.stdin.on('error', () => {}).end(options.input ?? '');
+    child.stdin?.on('error', () => {}).end(options.input ?? '');
   });
 }
 
@@ -170,9 +203,11 @@ function failure(
   return new GitFailed(argv, null, message, ended?.kind ?? null);
 }
 
+type OutputName = 'stdout' | 'stderr' | 'second';
+
 /** What git prints, up to a limit. */
 class GitOutput {
-  readonly #chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  readonly #chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[], second: [] as Buffer[] };
   readonly #onTooMuch: () => void;
   #bytes = 0;
 
@@ -180,13 +215,13 @@ class GitOutput {
     this.#onTooMuch = onTooMuch;
   }
 
-  add(to: 'stdout' | 'stderr', chunk: Buffer): void {
+  add(to: OutputName, chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > defaultPolicy.git.outputBytes) this.#onTooMuch();
     else this.#chunks[to].push(chunk);
   }
 
-  all(of: 'stdout' | 'stderr'): Buffer {
+  all(of: OutputName): Buffer {
     return Buffer.concat(this.#chunks[of]);
   }
 }

@@ -27,6 +27,8 @@ export interface Refusal {
   readonly reason: string;
   /** What would work instead, most likely first: commands, or an instruction where no command exists. */
   readonly next: readonly [string, ...string[]];
+  /** The task whose status refused it. What works instead also depends on agents and worktrees: `copse why` knows. */
+  readonly task?: string;
 }
 
 export interface Decided<E> {

@@ -15,6 +15,9 @@ export const MEGABYTE = 1024 ** 2;
 export const GIGABYTE = 1024 ** 3;
 
 export const limits = {
+  /** Added to every fencing token when the board's server was replaced: more than were given out in what it lost. */
+  tokenStep: 1_000_000,
+
   /** What the merges of a queue remember. */
   mergeMemory: {
     merges: 8_192,
@@ -47,6 +50,9 @@ export const limits = {
     treeBytes: 8 * MEGABYTE,
     /** A larger loose object is read by git. */
     looseBytes: 8 * MEGABYTE,
+    /** Loose objects that were read lately are kept, if they are small. */
+    recentLoose: 64,
+    smallBytes: 4_096,
     readCommits: 2_000,
     walkedCommits: 20_000,
     skewedCommits: 1_000,

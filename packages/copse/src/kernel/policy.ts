@@ -36,6 +36,18 @@ export const defaultPolicy = {
     releaseAgainMs: MINUTE,
   },
 
+  /** Machines that share a board. */
+  nodes: {
+    /** How often an orchestrator says that it lives. */
+    seeEveryMs: 10 * SECOND,
+    /** A node that was not heard from for so long does not count as running. */
+    silentMs: MINUTE,
+    /** How long running work may go on when a node drains. */
+    drainMs: 10 * MINUTE,
+    /** A clock offset is recorded again when it has changed by this. */
+    offsetStepMs: 2 * SECOND,
+  },
+
   /** What happens after a crash. */
   retry: {
     maxRetries: 3,
@@ -233,6 +245,8 @@ export const defaultPolicy = {
     recentEvents: 5_000,
     /** How long until a refused push is retried. */
     pushAgainMs: 30 * SECOND,
+    /** How often a landing is merged onto the remote's new tip at once when another push was first, before the next look. */
+    outrunTimes: 10,
   },
 
   pullRequest: {

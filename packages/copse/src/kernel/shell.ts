@@ -2,3 +2,21 @@
 export function shellQuoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
+
+/** Any text as one word of a shell command. */
+export function shellWord(text: string): string {
+  if (/^[\w/.,:=@%+-]+$/.test(text)) return text;
+  if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return shellQuoted(text);
+  // Control characters as escapes, so that the terminal does not execute them.
+  const escaped = text
+    .replaceAll(/['\\]/g, String.raw`\$&`)
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, escape);
+  return `$'${escaped}'`;
+}
+
+function escape(character: string): string {
+  const code = character.charCodeAt(0);
+  return code < 0x80
+    ? String.raw`\x${code.toString(16).padStart(2, '0')}`
+    : String.raw`\u${code.toString(16).padStart(4, '0')}`;
+}

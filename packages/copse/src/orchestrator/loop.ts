@@ -12,15 +12,20 @@ export interface LoopOptions {
   readonly isOnce: boolean;
   readonly untilIdle: boolean;
   readonly pollIntervalMs: number;
+  /** Whether this process was told to end once the node has drained; `now` ends it even if the board is away. */
+  readonly ending?: () => 'no' | 'drained' | 'now';
   readonly onPass: (pass: Pass) => void;
   readonly onProblem: (error: unknown) => void;
 }
+
+/** `drained`: its agents ended or were handed over. `left`: a person removed the node from the board. */
+export type LoopEnd = 'stopped' | 'idle' | 'once' | 'drained' | 'left';
 
 export async function runLoop(
   context: RunContext,
   orchestrator: Orchestrator,
   options: LoopOptions,
-): Promise<'stopped' | 'idle' | 'once'> {
+): Promise<LoopEnd> {
   const { clock, board, policy } = context;
   const { signal, pollIntervalMs } = options;
   let woken = new AbortController();
@@ -31,6 +36,10 @@ export async function runLoop(
       woken = new AbortController();
       const pass = await tryPass(context, orchestrator, options);
       if (pass !== undefined) options.onPass(pass);
+      const ending = options.ending?.() ?? 'no';
+      if (ending === 'now' && pass === undefined) return 'stopped';
+      if (pass?.isDrained && (ending !== 'no' || options.untilIdle)) return 'drained';
+      if (pass?.here.hasLeft) return 'left';
       if (options.isOnce) {
         await orchestrator.settle();
         return 'once';

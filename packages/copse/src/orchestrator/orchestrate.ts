@@ -6,8 +6,18 @@
  * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import { type AgentName, type AttemptId, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import {
+  type AgentName,
+  type AttemptId,
+  type BranchName,
+  type CommitId,
+  type TaskId,
+  parseTaskId,
+} from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
+import { NodeDuty, type NodeNow } from './node-duty.ts';
+import { decideHandOvers, drainReason } from './rules/drain.ts';
+import type { QueueCause } from '../queue/rules/hand-back.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
@@ -15,11 +25,11 @@ import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
-import { lead } from '../queue/lead/leadership.ts';
+import { LeadSilence, giveBackLeads, lead } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
-import { endLeftBehind, recover } from '../agents/act/recover.ts';
+import { endLeftBehind, handOver, recover } from '../agents/act/recover.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
@@ -36,11 +46,15 @@ export interface Pass {
   /** Ready tasks that did not start; once the node is full, the rest is not looked at. */
   readonly waiting: readonly Extract<Placement, { kind: 'waiting' }>[];
   readonly hasStarted: boolean;
+  readonly here: NodeNow;
+  /** The node drains, and no agent runs on it any more. */
+  readonly isDrained: boolean;
 }
 
 /**
  * What it keeps between passes; losing all of it only costs time.
  *
+ *   duty          whether this node drains, and since when it knows
  *   leaseAges     how long each lease has not changed, on a clock that does not jump
  *   pullRequests  when each pull request is looked at again
  *   background    work for a task that goes on beside the passes: at most one for each task
@@ -54,11 +68,13 @@ export interface Pass {
 export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: ReportProblem;
+  readonly #duty: NodeDuty;
   readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
+  readonly #silence = new LeadSilence();
   readonly #removalTried = new Map<TaskId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
@@ -68,29 +84,61 @@ export class Orchestrator {
   constructor(context: RunContext, onProblem: ReportProblem) {
     this.#context = context;
     this.#onProblem = onProblem;
+    this.#duty = new NodeDuty(context);
     this.#pullRequests = new PullRequests(context, (task, reason) => this.#report(task, reason));
   }
 
   async pass(): Promise<Pass> {
+    const here = await this.#duty.look();
     const running = await observeRunning(this.#context, this.#leaseAges);
-    for (const recovery of decideRecoveries(
-      running.map(({ held }) => held),
-      this.#context.policy,
-    )) {
-      this.#inBackground(recovery.task, async () => {
-        const outcome = await recover(this.#context, recovery);
-        if (outcome.kind === 'refused') this.#report(recovery.task, outcome.refusal.reason);
-      });
-    }
+    this.#recoverCrashed(running, here);
+    this.#handOver(running, here);
     await this.#endLeftovers(running);
     const landings = await this.#context.board.openLandings();
-    await this.#land(landings);
+    if (here.leads) await this.#land(landings);
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#removeLeftWorktrees();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
-    const { waiting, hasStarted } = await this.#startReady(schedule);
-    return { running, landings, waiting, hasStarted };
+    // Before the drain is on the board, only this process knows of it.
+    const { waiting, hasStarted } =
+      here.draining.kind === 'no' ? await this.#startReady(schedule) : { waiting: [], hasStarted: false };
+    const isDrained =
+      here.draining.kind !== 'no' &&
+      this.#background.size === 0 &&
+      !running.some(({ held }) => held.node === here.node.id && held.attempt !== null);
+    return { running, landings, waiting, hasStarted, here, isDrained };
+  }
+
+  /** From now on, no work starts; what runs goes on for this time, and is then handed over. */
+  drain(withinMs: number): void {
+    this.#duty.drain(withinMs);
+  }
+
+  #recoverCrashed(running: readonly RunningTask[], { node, draining }: NodeNow): void {
+    const held = running.map((one) => one.held);
+    for (const recovery of decideRecoveries(held, this.#context.policy)) {
+      // What stops a node often ends its runners too, which is no crash.
+      const isStopped = draining.kind !== 'no' && recovery.where === 'here';
+      const reason = `${drainReason(node)}, and ${recovery.reason}`;
+      this.#end(recovery.task, () =>
+        isStopped
+          ? handOver(this.#context, recovery, { because: 'drained', reason })
+          : recover(this.#context, recovery),
+      );
+    }
+  }
+
+  #handOver(running: readonly RunningTask[], { node, draining }: NodeNow): void {
+    for (const { held, ...why } of decideHandOvers(running, node, draining.kind === 'over'))
+      this.#end(held.task, () => handOver(this.#context, held, why));
+  }
+
+  #end(task: TaskId, work: () => Promise<Outcome<unknown>>): void {
+    this.#inBackground(task, async () => {
+      const outcome = await work();
+      if (outcome.kind === 'refused') this.#report(task, outcome.refusal.reason);
+    });
   }
 
   /** What the next pass would start, and why the other ready tasks wait. Changes nothing. */
@@ -115,6 +163,7 @@ export class Orchestrator {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.settle();
+    await giveBackLeads(this.#context, this.#silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
@@ -176,16 +225,17 @@ export class Orchestrator {
     const memory = this.#memories.get(target) ?? newQueueMemory(context);
     this.#memories.set(target, memory);
     try {
-      await lead(context, target, (lead) =>
-        leadQueue(context, lead, {
-          memory,
-          signal: this.#stopping.signal,
-          onLanded: (landed) => this.#afterLanding(landed),
-          onRejected: (landing, cause, tip) => this.#handBack({ landing, cause, tip }),
-          onNote: (note) => this.#reportNote(note),
-          onBusy,
-        }),
-      );
+      const queue = {
+        memory,
+        signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
+        onLanded: (landed: LandedTask) => this.#afterLanding(landed),
+        onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
+          this.#handBack({ landing, cause, tip }),
+        onNote: (note: string) => this.#reportNote(note),
+        onBusy,
+      };
+      const options = { silence: this.#silence, isKept: true };
+      await lead(context, target, (lead) => leadQueue(context, lead, queue), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
     }

@@ -24,6 +24,7 @@ import {
   descent,
   hasProc,
   identify,
+  identifyNow,
   isAlive,
   isGone,
   listPids,
@@ -56,7 +57,11 @@ export async function processesInside(
     const candidates = hasProc ? new Set(listPids().filter((pid) => mayBeInside(pid, target))) : undefined;
     for (const pid of skipped) candidates?.delete(pid);
     if (candidates?.size === 0) return { kind: 'known', processes: [], unreadable: [] };
-    const running = await listProcesses();
+    // Only the roots of owners make it necessary to know the others, between a root and what descends from it.
+    const isAlone = candidates !== undefined && owners.roots.length === 0;
+    const running = isAlone
+      ? [...candidates].flatMap((pid) => identifyNow(pid) ?? [])
+      : await listProcesses();
     const places = hasProc ? undefined : await askLsof();
     const ours = descent(owners.roots, running);
     const processes: InsideProcess[] = [];
@@ -94,7 +99,6 @@ function describeFolder(folder: string): Target {
 }
 
 const UNREADABLE = Symbol('unreadable');
-const LINKS = ['cwd', 'root', 'exe'] as const;
 
 function mayBeInside(pid: number, target: Target): boolean {
   return placeOf(pid, target) !== undefined;
@@ -111,12 +115,11 @@ function look(one: RunningProcess, target: Target): string | typeof UNREADABLE |
 function placeOf(pid: number, target: Target): string | typeof UNREADABLE | undefined {
   const proc = `/proc/${pid}`;
   try {
-    const place = placeIn(
-      LINKS.map((name) => readLink(`${proc}/${name}`)),
-      target,
-    );
+    // First: threads of the kernel have no program, so their other links need not be read.
+    const program = readlinkSync(`${proc}/exe`);
+    const place = placeIn([readlinkSync(`${proc}/cwd`), readlinkSync(`${proc}/root`), program], target);
     if (place !== undefined) return place;
-    if (target.inode === undefined || readLink(`${proc}/ns/mnt`) === ownMounts()) return undefined;
+    if (target.inode === undefined || readlinkSync(`${proc}/ns/mnt`) === ownMounts()) return undefined;
     return isBelow(`${proc}/cwd`, target.inode) ? target.path : undefined;
   } catch (error) {
     if (isGone(error)) return undefined;
@@ -138,16 +141,6 @@ const DELETED = ' (deleted)';
 
 function isWithin(place: string, folder: string): boolean {
   return place === folder || place.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-}
-
-/** Kernel threads have no program. */
-function readLink(link: string): string {
-  try {
-    return readlinkSync(link);
-  } catch (error) {
-    if (link.endsWith('/exe') && isGone(error)) return '';
-    throw error;
-  }
 }
 
 let mounts: string | undefined;

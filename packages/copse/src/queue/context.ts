@@ -32,6 +32,8 @@ export interface RunContext extends WorkspaceContext {
   readonly agents: readonly EffectiveAgent[];
   /** Agents of copse.yml that cannot run here. */
   readonly unusable?: readonly UnusableAgent[];
+  /** Of `--command`: the only agent, and only for this command. */
+  readonly agentCommand?: string;
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
 }
@@ -42,7 +44,16 @@ export interface LookContext
     Context,
     Pick<
       RunContext,
-      'agents' | 'unusable' | 'clock' | 'disk' | 'landing' | 'machine' | 'node' | 'root' | 'target'
+      | 'agents'
+      | 'agentCommand'
+      | 'unusable'
+      | 'clock'
+      | 'disk'
+      | 'landing'
+      | 'machine'
+      | 'node'
+      | 'root'
+      | 'target'
     > {
   readonly clock: Timer;
   readonly git: Pick<Git, 'detectBase'>;

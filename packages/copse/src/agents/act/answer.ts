@@ -8,7 +8,7 @@
 import { refused } from '../../kernel/decision.ts';
 import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
 import { type Attention, type Question, decideSession } from '../rules/session/session.ts';
-import { type TaskSummary, statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
+import { type TaskSummary, statusPredicate, refusedFor } from '../../tasks/rules/task.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { BoardReader } from '../../board/port.ts';
 import { type Context, type Outcome, change } from '../../board/context.ts';
@@ -62,8 +62,8 @@ export async function answerQuestion(
     const task = await change.require('task', id);
     const open = await openQuestionOf(change.board, task);
     if (open === undefined) {
-      const reason = `${id} has no open question (it is ${task.state.status}).`;
-      return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+      const reason = `${id} has no open question: it ${statusPredicate(task.state.status)}.`;
+      return change.refuse(refusedFor(task, reason));
     }
     if (question !== undefined && question !== open.id) {
       const reason = `The open question of ${id} is ${open.id}, no longer ${question}.`;
@@ -107,7 +107,7 @@ export async function raiseAttention(
         : undefined;
     if (session?.state.life !== 'live') {
       const reason = `${id} ${statusPredicate(task.state.status)}: no agent is working on it.`;
-      return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+      return change.refuse(refusedFor(task, reason));
     }
     const isKnown = session.state.attention === attention && text.body === '';
     if (isKnown || (await openQuestionOf(change.board, task)) !== undefined) return 'unchanged';

@@ -102,7 +102,10 @@ async function refuseUnlessFree(
   const placement = kind === 'claim' ? schedule.place(task) : undefined;
   const isTaken = placement?.kind === 'waiting' && placement.waiting.kind !== 'agent';
   if (isTaken || (kind === 'handback' && schedule.isFull)) {
-    const reason = `${task.id} cannot start now: another task took the free slot.`;
+    const { waiting } = placement?.kind === 'waiting' ? placement : { waiting: undefined };
+    const isLeaving = waiting?.kind === 'draining' || waiting?.kind === 'moved';
+    const because = isLeaving ? 'this node may not take it' : 'another task took the free slot';
+    const reason = `${task.id} cannot start now: ${because}.`;
     change.refuse(refused('too_early', reason, `copse why ${task.id}`));
   }
 }

@@ -4,7 +4,7 @@ import { refused } from '../../kernel/decision.ts';
 import { type AgentName, type TaskId, brand } from '../../kernel/ids.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { decideRestart } from '../../tasks/rules/decisions.ts';
-import { canTake } from '../../tasks/rules/capabilities.ts';
+import { agentCanTake } from '../../machines/rules/offer.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -55,7 +55,7 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   const agent = await agentFor(context, task);
   if (agent === undefined) {
     const hasWorktree = Boolean((await workspaceOf(context, id))?.worktree);
-    const byHand = `copse work ${id}${hasWorktree ? ' --resume' : ''} (to continue by hand)`;
+    const byHand = `copse work ${id}${hasWorktree ? ' --resume' : ''} # to continue by hand`;
     return context.agents.length === 0
       ? refused(
           'invalid',
@@ -74,10 +74,11 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
 }
 
 /** The agent that worked on it before, if it is still configured; otherwise the first that may. */
-async function agentFor({ board, agents }: RunContext, task: Task): Promise<AgentName | undefined> {
+async function agentFor({ board, agents, node }: RunContext, task: Task): Promise<AgentName | undefined> {
   const session = task.session === null ? undefined : await board.get('session', task.session);
+  const offering = (await board.get('node', node))?.facts ?? null;
   const able = agents
     .map(({ name, capabilities }) => ({ name: brand<AgentName>(name), capabilities }))
-    .filter((agent) => canTake(task, agent).kind === 'can');
+    .filter((agent) => agentCanTake(task, agent, offering).kind === 'can');
   return (able.find(({ name }) => name === session?.agent) ?? able[0])?.name;
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
-import { decided, refused } from '../../kernel/decision.ts';
+import { type Refused, decided, refused } from '../../kernel/decision.ts';
 import {
   type AttemptId,
   type FencingToken,
@@ -40,8 +40,8 @@ export interface Crash {
   readonly reason: string;
   readonly because: 'crashed' | 'timed_out' | 'over_budget' | 'paused';
   readonly exitCode: number | null;
-  /** Its runner stopped because a newer Copse migrated the board: no retry is used up. */
-  readonly isOutdated?: boolean;
+  /** Not the fault of the attempt: the task goes back without using up a retry. */
+  readonly parkedAs?: 'outdated' | 'drained' | 'moved';
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -59,15 +59,38 @@ export async function recover(
   const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
-    if (remaining.length > 0) {
-      const left = `and is not retried before these processes end: ${processList(remaining)}`;
-      await noteOnce(context, task, `The attempt crashed (${reason}) ${left}. Copse cannot end them.`);
-      return refused('wrong_status', `${task} crashed (${reason}) ${left}.`, `copse why ${task}`);
-    }
+    if (remaining.length > 0) return refuseUnended(context, task, `crashed (${reason})`, remaining);
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
   if (outdated === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
-  return recordCrash(context, { ...of, reason: outdated, because: 'paused', isOutdated: true });
+  return recordCrash(context, { ...of, reason: outdated, because: 'paused', parkedAs: 'outdated' });
+}
+
+/**
+ * Ends a healthy attempt so that another node goes on with its task: the work is saved, the task becomes ready, and no retry
+ * is used up. The claim is held until the work is saved.
+ */
+export async function handOver(
+  context: RunContext,
+  { task, token, attempt }: Pick<Recovery, 'task' | 'token' | 'attempt'>,
+  { because, reason }: { readonly because: 'drained' | 'moved'; readonly reason: string },
+): Promise<Outcome<TaskStatus>> {
+  const remaining = await endAttempt(context, task, attempt);
+  if (remaining.length > 0) return refuseUnended(context, task, `was stopped (${reason})`, remaining);
+  // Its agent has ended and the claim still holds: a snapshot for other machines belongs here.
+  const of = { task, token, attempt, exitCode: null } as const;
+  return recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
+}
+
+async function refuseUnended(
+  context: RunContext,
+  task: TaskId,
+  what: string,
+  remaining: readonly NamedProcess[],
+): Promise<Refused> {
+  const left = `and is not retried before these processes end: ${processList(remaining)}`;
+  await noteOnce(context, task, `The attempt ${what} ${left}. Copse cannot end them.`);
+  return refused('wrong_status', `${task} ${what} ${left}.`, `copse why ${task}`);
 }
 
 async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Attempt['process']> {
@@ -147,8 +170,8 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       const cause = { because: 'unreadable', reason: rescue.unreadable } as const;
       await change.apply(decideGiveUp(task, { token }, cause, change.at));
       await keepWorkspace(change, { task: id, node: context.node }, cause);
-    } else if (crash.isOutdated)
-      await change.apply(decidePark(task, token, { until: change.at, because: 'outdated' }, change.at));
+    } else if (crash.parkedAs !== undefined)
+      await change.apply(decidePark(task, token, { until: change.at, because: crash.parkedAs }, change.at));
     else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
@@ -210,7 +233,7 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   }
 }
 
-function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem }: Rescued): string {
+function crashText({ reason, parkedAs }: Crash, { ref, uncommitted, problem }: Rescued): string {
   const lines =
     uncommitted === null
       ? ['Its worktree cannot be read; nothing in it was changed.']
@@ -221,7 +244,7 @@ function crashText({ reason, isOutdated }: Crash, { ref, uncommitted, problem }:
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];
   return [
-    `The attempt ${isOutdated ? 'was stopped' : 'crashed'}: ${first}${first?.endsWith('.') ? '' : '.'}`,
+    `The attempt ${parkedAs === undefined ? 'crashed' : 'was stopped'}: ${first}${first?.endsWith('.') ? '' : '.'}`,
     ...said,
     ...lines,
     ...saved,

@@ -9,7 +9,7 @@ import { refuseUnlessHeld } from '../../tasks/rules/claim.ts';
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { FencingToken, TaskId } from '../../kernel/ids.ts';
 import { type OpenPhase, type Session, decideSession, openPhases } from '../rules/session/session.ts';
-import { type Task, statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
+import { type Task, statusPredicate, refusedFor } from '../../tasks/rules/task.ts';
 import { decideStuck } from '../../tasks/rules/outcomes.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { Report } from '../rules/session/report.ts';
@@ -158,10 +158,10 @@ async function speakFor(
   if (isByHand || (isInside && !claim.isByHand && claim.node === node)) {
     return { kind: 'done', value: { task, token: claim.token, isByHand } };
   }
-  return refused(
-    'not_this_session',
+  return refusedFor(
+    task,
     `Only ${claim.agent} on ${claim.node}, which works on ${id}, can report this.`,
-    ...suggestCommands(task),
+    'not_this_session',
   );
 }
 
@@ -187,10 +187,9 @@ async function requireHeld(
 }
 
 function notHeld(task: Task): Refused {
-  return refused(
-    'wrong_status',
+  return refusedFor(
+    task,
     `${task.id} ${statusPredicate(task.state.status)}: no agent and no person works on it.`,
-    ...suggestCommands(task),
   );
 }
 

@@ -27,6 +27,7 @@ export async function scheduleFacts(
   }
   return {
     at: clock.now(),
+    here: { id: node, node: (await board.get('node', node)) ?? null },
     agents: available(agents),
     unusable,
     busy,
@@ -41,7 +42,7 @@ export async function scheduleFacts(
  */
 export async function scheduleNow(
   { agents, clock, node, policy }: RunContext,
-  board: Pick<BoardReader, 'held' | 'tasks'>,
+  board: Pick<BoardReader, 'get' | 'held' | 'tasks'>,
 ): Promise<Scheduler> {
   const held = (await board.held()).map(({ task: { id, areas, state } }): BusyTask => {
     const claim = state.status === 'in_progress' ? state.claim : undefined;
@@ -52,6 +53,8 @@ export async function scheduleNow(
   const busy = [...held, ...landing.map(({ id, areas }) => ({ id, areas, agentHere: null }))];
   const facts = {
     at: clock.now(),
+    // Locked until the claim is recorded: a drain that is recorded before it refuses the claim.
+    here: { id: node, node: (await board.get('node', node)) ?? null },
     agents: available(agents),
     unusable: [],
     busy,

@@ -12,10 +12,18 @@ import * as queueAndFleet from './0002-queue-and-fleet.ts';
 import * as whatIsOpen from './0003-what-is-open.ts';
 import * as whatSessionsUse from './0004-what-sessions-use.ts';
 import * as mergeQueues from './0005-merge-queues.ts';
+import * as nodes from './0006-nodes.ts';
 import type { migratedVersion } from './version.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-const all = [records.up, queueAndFleet.up, whatIsOpen.up, whatSessionsUse.up, mergeQueues.up] as const;
+const all = [
+  records.up,
+  queueAndFleet.up,
+  whatIsOpen.up,
+  whatSessionsUse.up,
+  mergeQueues.up,
+  nodes.up,
+] as const;
 
 export const migrations: readonly Migration[] = all satisfies { readonly length: typeof migratedVersion };

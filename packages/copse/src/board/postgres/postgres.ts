@@ -13,10 +13,11 @@ import pg from 'pg';
 
 import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { BoardUnavailable, type Subscription } from '../port.ts';
-import type { Engine } from '../sql/engine.ts';
+import type { Engine, Terms } from '../sql/engine.ts';
 import { explained, explainedLoss, sqlState } from './errors.ts';
 import type { BoardTables, Queries } from '../sql/schema.ts';
 import { writeTogether } from '../sql/writes.ts';
+import { openTerms, serverFacts } from './terms.ts';
 
 const CONNECTIONS = defaultPolicy.database.connections;
 const CONNECT_TIMEOUT_MS = defaultPolicy.database.connectMs;
@@ -66,8 +67,9 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     plugins: [new WithSchemaPlugin(schema)],
   });
   const channel = `copse_${schema}`;
+  let terms: Terms | undefined;
   try {
-    await prepareDatabase(db, schema, location);
+    terms = await prepareDatabase(db, schema, location);
   } catch (error) {
     await db.destroy();
     throw explained(error, location);
@@ -78,6 +80,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     db,
     dialect: { value: (at) => `$${at}`, table: (name) => `"${schema}"."${name}"` },
     columnTypes: { text: sql`text collate "C"`, counter: sql`bigint`, keyed: sql`` },
+    nowMs: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     locksRows: true,
     hasBoard: async (on) =>
       (await sql`select 1 from pg_tables where schemaname = ${schema} and tablename = 'board'`.execute(on))
@@ -98,6 +101,8 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
       db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read),
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),
     findDamage: () => Promise.resolve([]),
+    terms,
+    server: () => serverFacts(db, schema, terms),
     close: () => db.destroy(),
   };
 }
@@ -197,16 +202,38 @@ function mayRunAgain(error: unknown): boolean {
   return error.constraint === 'tasks_work_item' || !!error.constraint?.endsWith('_pkey');
 }
 
-async function prepareDatabase(db: Queries, schema: string, location: string): Promise<void> {
-  const encoding = await sql<{ server_encoding: string }>`show server_encoding`.execute(db);
-  if (encoding.rows[0]?.server_encoding !== 'UTF8') {
+async function prepareDatabase(db: Queries, schema: string, location: string): Promise<Terms | undefined> {
+  const { rows } = await sql<Found>`
+    select current_setting('server_encoding') as encoding, pg_is_in_recovery() as "isStandby",
+      exists (select from pg_namespace where nspname = ${schema}) as "hasSchema",
+      exists (select from pg_tables where schemaname = ${schema} and tablename = 'terms') as "hasTerms"`.execute(
+    db,
+  );
+  const [found] = rows;
+  if (found?.isStandby) {
+    throw new BoardUnavailable(
+      `The server at ${location} is a standby: nothing can be changed on it.`,
+      'Use the address of the primary server, or promote this one: select pg_promote()',
+    );
+  }
+  if (found?.encoding !== 'UTF8') {
     throw new BoardUnavailable(
       `The database at ${location} is not encoded in UTF-8.`,
       `Create one with UTF-8: createdb --encoding=UTF8 --template=template0 <name>`,
     );
   }
-  const found = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(db);
-  if (found.rows.length > 0) return;
+  if (!found.hasSchema) await createSchema(db, schema);
+  return openTerms(db, schema, { hasTable: found.hasTerms });
+}
+
+interface Found {
+  readonly encoding: string;
+  readonly isStandby: boolean;
+  readonly hasSchema: boolean;
+  readonly hasTerms: boolean;
+}
+
+async function createSchema(db: Queries, schema: string): Promise<void> {
   try {
     await sql`create schema if not exists ${sql.id(schema)}`.execute(db);
   } catch (error) {

@@ -8,16 +8,14 @@
 import { type Attempt, type AttemptEvent, evolveAttempt } from '../../tasks/rules/attempt.ts';
 import { type CheckEvent, type Check, evolveCheck } from '../../queue/rules/check.ts';
 import {
-  type Node,
-  type NodeEvent,
   type Resource,
   type ResourceEvent,
   type Schedule,
   type ScheduleEvent,
-  evolveNode,
   evolveResource,
   evolveSchedule,
 } from '../../machines/rules/fleet.ts';
+import { type Node, type NodeEvent, evolveNode, readNode } from '../../machines/rules/node.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, evolveLanding, readLanding } from '../../queue/rules/landing.ts';
 import {
@@ -100,6 +98,7 @@ const evolveByKind: Evolve = {
 /** Records whose stored fields once had another shape. */
 const readByKind: { readonly [K in RecordKind]?: (stored: Records[K]) => Records[K] } = {
   landing: readLanding,
+  node: readNode,
   queue: readQueue,
 };
 

@@ -2,10 +2,13 @@
 
 import { setTimeout } from 'node:timers/promises';
 
+import type { Expression, RawBuilder } from 'kysely';
+
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { type BackedUp, BoardUnavailable, type Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
+import type { BoardServer, BoardTerm } from '../rules/term.ts';
 import type { Dialect } from './query.ts';
 import type { ColumnTypes, Queries, WriteTransaction } from './schema.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -17,6 +20,8 @@ export interface Engine {
   readonly db: Queries;
   readonly dialect: Dialect;
   readonly columnTypes: ColumnTypes;
+  /** The clock of the server, in milliseconds; of a board in a file, the clock of this machine. */
+  readonly nowMs: RawBuilder<number>;
   /** SQLite has one writer at a time; PostgreSQL locks the rows that a transaction will change. */
   readonly locksRows: boolean;
   hasBoard(db: Queries): Promise<boolean>;
@@ -41,7 +46,19 @@ export interface Engine {
   snapshot<T>(read: (db: Queries) => Promise<T>): Promise<T>;
   backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
   findDamage(): Promise<readonly string[]>;
+  /** Absent where the board cannot go back to an earlier state behind its back. */
+  readonly terms?: Terms | undefined;
+  /** What the server promises; null for a file. */
+  server(): Promise<Omit<BoardServer, 'term'> | null>;
   close(): Promise<void>;
+}
+
+export interface Terms {
+  /** True while the server is the one of the last term. */
+  readonly isCurrent: Expression<boolean>;
+  list(db: Queries): Promise<readonly BoardTerm[]>;
+  /** False when the last term is this server's. */
+  begin(transaction: WriteTransaction, after: number, at: Timestamp): Promise<boolean>;
 }
 
 const MAX_PAUSE_MS = 25;

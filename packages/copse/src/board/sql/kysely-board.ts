@@ -1,18 +1,31 @@
 /** The board, on either engine. */
 
+import { sql } from 'kysely';
+
 import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
-import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import {
+  type FencingToken,
+  type NodeId,
+  type TaskId,
+  type Timestamp,
+  brand,
+  timestamp,
+} from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
+import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
 import { requireCurrent } from './migrate.ts';
+import { raiseTerm } from './raise-term.ts';
 import { Reader, leaseFromRow } from './reader.ts';
 import { Statements, askOf } from './statements.ts';
 import { Writer } from './writer.ts';
 import type { Queries } from './schema.ts';
+
+const NOT_NULL_VIOLATION = '23502';
 
 type BoardPolicy = Pick<Policy, 'board' | 'lease'>;
 
@@ -57,17 +70,29 @@ export class KyselyBoard extends Reader implements Board {
     });
   }
 
-  async seeNode(id: NodeId, at: Timestamp): Promise<void> {
-    await this.#write((db) => db.updateTable('nodes').set({ seen_at: at }).where('id', '=', id).execute());
+  async seeNode(id: NodeId): Promise<Timestamp> {
+    const { nowMs, db } = this.#engine;
+    const seen = await this.#write((writing) =>
+      writing
+        .updateTable('nodes')
+        .set({ seen_at: nowMs })
+        .where('id', '=', id)
+        .returning('seen_at')
+        .executeTakeFirst(),
+    );
+    // A node that has not joined has no record: the time is told all the same.
+    const at = seen?.seen_at ?? (await sql<{ now: number }>`select ${nowMs} as now`.execute(db)).rows[0]?.now;
+    return timestamp(Number(at));
   }
 
-  async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
-    const row = await this.#engine.db
+  async silences(): Promise<ReadonlyMap<NodeId, number>> {
+    const { nowMs, db } = this.#engine;
+    const rows = await db
       .selectFrom('nodes')
-      .select('seen_at')
-      .where('id', '=', id)
-      .executeTakeFirst();
-    return (row?.seen_at ?? undefined) as Timestamp | undefined;
+      .select(['id', sql<number>`${nowMs} - seen_at`.as('silent')])
+      .where('seen_at', 'is not', null)
+      .execute();
+    return new Map(rows.map(({ id, silent }) => [brand<NodeId>(id), Math.max(0, silent)]));
   }
 
   onChange(wake: () => void): Promise<Subscription> {
@@ -98,6 +123,15 @@ export class KyselyBoard extends Reader implements Board {
     return requireCurrent(this.#engine);
   }
 
+  async terms(): Promise<readonly BoardTerm[]> {
+    return (await this.#engine.terms?.list(this.#engine.db)) ?? [onlyTerm];
+  }
+
+  async server(): Promise<BoardServer | null> {
+    const facts = await this.#engine.server();
+    return facts && { ...facts, term: (await this.terms()).at(-1) ?? onlyTerm };
+  }
+
   close(): Promise<void> {
     return this.#engine.close();
   }
@@ -124,7 +158,18 @@ export class KyselyBoard extends Reader implements Board {
       return await runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
     } catch (error) {
       if (error instanceof Error && ('errcode' in error || 'code' in error)) await this.requireCurrent();
-      throw error;
+      if (!(await this.#hasNewTerm(error))) throw error;
+      return runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
     }
+  }
+
+  /** A write that found no number for its events met another server than the one of the current term. */
+  async #hasNewTerm(error: unknown): Promise<boolean> {
+    const isFenced = error instanceof Error && 'code' in error && error.code === NOT_NULL_VIOLATION;
+    if (!isFenced || this.#engine.terms === undefined) return false;
+    await runPatiently(this.#engine, this.#policy.board.writePatienceMs, () =>
+      raiseTerm(this.#engine, this.#statements),
+    );
+    return true;
   }
 }

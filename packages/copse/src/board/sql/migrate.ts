@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely';
 import { BoardTooNew } from '../port.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { migrations } from '../migrations/index.ts';
+import { MOVED, movedAway, movedOf } from './moved.ts';
 import type { Queries, WriteTransaction } from './schema.ts';
 
 export interface NewBoard {
@@ -44,7 +45,7 @@ async function migrateLocked(
   upTo: number,
 ): Promise<void> {
   const found = (await engine.hasBoard(transaction)) ? await version(transaction) : 0;
-  if (found > migrations.length) throw tooNew(engine, found);
+  if (found > migrations.length) throw await notUsable(engine, found, transaction);
   for (const up of migrations.slice(found, upTo)) {
     await up(transaction as unknown as Kysely<unknown>, engine.columnTypes);
   }
@@ -62,7 +63,12 @@ async function migrateLocked(
 /** For a process that has the board open while another migrates it. */
 export async function requireCurrent(engine: Engine): Promise<void> {
   const found = await versionWithoutLock(engine);
-  if (found > migrations.length) throw tooNew(engine, found);
+  if (found > migrations.length) throw await notUsable(engine, found);
+}
+
+async function notUsable(engine: Engine, found: number, db: Queries = engine.db): Promise<BoardTooNew> {
+  const moved = found === MOVED ? await movedOf(engine, db) : undefined;
+  return moved ? movedAway(engine, moved) : tooNew(engine, found);
 }
 
 async function versionWithoutLock(engine: Engine): Promise<number> {

@@ -8,7 +8,7 @@ import type { Statement, Statements, Values } from './statements.ts';
 
 export function nextReadyStatement(
   statements: Statements,
-  { at, agent }: ReadyQuery,
+  { at, agent, node }: ReadyQuery,
   locksRows: boolean,
 ): { readonly statement: Statement; readonly values: Values } {
   const met = metCapabilities(agent.capabilities);
@@ -21,6 +21,7 @@ export function nextReadyStatement(
       .where('status', '=', sql.lit('ready'))
       .where('not_before', '<=', value('at'))
       .where((task) => task.or([task('agent', 'is', null), task('agent', '=', value('agent'))]))
+      .where((task) => task.or([task('move_to', 'is', null), task('move_to', '=', value('node'))]))
       // Counted, because PostgreSQL may turn `not exists` into a join over all ready tasks.
       .where(
         (task) =>
@@ -45,5 +46,5 @@ export function nextReadyStatement(
       .$if(locksRows, (tasks) => tasks.forUpdate('tasks').skipLocked()),
   );
   const values = Object.fromEntries(met.map((capability, index) => [`met${index}`, capability]));
-  return { statement, values: { ...values, at, agent: agent.name } };
+  return { statement, values: { ...values, at, node, agent: agent.name } };
 }

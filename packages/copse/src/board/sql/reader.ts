@@ -98,9 +98,11 @@ export class Reader implements BoardReader {
     const order =
       asked.order === 'urgent' ? query`priority desc, created_at, id` : query`updated_at desc, id`;
     if (limit === undefined) {
-      // As one text: an object for each row costs more than to read them all.
+      // As one text: an object for each row costs more than to read them all. Both engines keep the order of a
+      // subquery here; to sort inside of the aggregate, SQLite copies every row.
+      const sorted = query`select data from {tasks} ${condition} order by ${order}`;
       const [row] = await this.ask<{ data: string | null }>(
-        query`select string_agg(data, ',' order by ${order}) as data from {tasks} ${condition}`,
+        query`select string_agg(data, ',') as data from (${sorted}) as sorted`,
       );
       return summariesFromRows(row?.data == null ? [] : [{ data: row.data }]);
     }
@@ -197,13 +199,6 @@ export class Reader implements BoardReader {
       query`select data from {checks} where tree = ${tree} order by created_at, id`,
     );
     return rows.map((row) => fromRow('check', row));
-  }
-
-  async expiredLeases(at: Timestamp): Promise<readonly Lease[]> {
-    const rows = await this.ask<BoardTables['leases']>(
-      query`select * from {leases} where expires_at <= ${at} order by expires_at`,
-    );
-    return rows.map(leaseFromRow);
   }
 
   async events({ after, limit, task, types }: EventQuery): Promise<readonly RecordedEvent[]> {

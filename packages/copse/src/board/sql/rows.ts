@@ -23,6 +23,7 @@ const toRowByKind: ToRow = {
       agent: summary.agent,
       work_item: summary.workItem && workItemKey(summary.workItem),
       not_before: state.status === 'ready' && state.delay !== null ? state.delay.until : 0,
+      move_to: summary.moveTo?.node ?? null,
       created_at: summary.createdAt,
       updated_at: summary.updatedAt,
     };

@@ -25,6 +25,8 @@ interface TaskRow extends Row {
   agent: string | null;
   work_item: string | null;
   not_before: number;
+  /** The only node that may take it. */
+  move_to: string | null;
   created_at: number;
   updated_at: number;
 }

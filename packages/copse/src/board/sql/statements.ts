@@ -5,7 +5,7 @@
  * is built once with placeholders, and later only gets its values.
  */
 
-import { type Compilable, CompiledQuery } from 'kysely';
+import { type Compilable, CompiledQuery, type Expression, sql } from 'kysely';
 
 import { type RunQuery, type Dialect, textOf } from './query.ts';
 import type { Queries } from './schema.ts';
@@ -30,12 +30,21 @@ class ParameterPlace {
   }
 }
 
+interface StatementEngine {
+  readonly db: Queries;
+  prepare(this: void, statement: Statement): void;
+  readonly terms?: { readonly isCurrent: Expression<boolean> } | undefined;
+}
+
 export class Statements {
   readonly #db: Queries;
   readonly #onKeep: (statement: Statement) => void;
   readonly #known = new Map<string, Statement>();
+  /** Whether the board may be written; see Engine.terms. */
+  readonly isCurrent: Expression<boolean>;
 
-  constructor({ db, prepare }: { readonly db: Queries; prepare(this: void, statement: Statement): void }) {
+  constructor({ db, prepare, terms }: StatementEngine) {
+    this.isCurrent = terms?.isCurrent ?? sql<boolean>`true`;
     this.#db = db;
     this.#onKeep = prepare;
   }
@@ -43,12 +52,12 @@ export class Statements {
   get(key: string, build: (db: Queries, value: Marker) => Compilable): Statement {
     const known = this.#known.get(key);
     if (known) return known;
-    const { sql, parameters } = build(this.#db, (name) => new ParameterPlace(name) as never).compile();
+    const { sql: text, parameters } = build(this.#db, (name) => new ParameterPlace(name) as never).compile();
     const names = parameters.map((parameter) => {
       if (parameter instanceof ParameterPlace) return parameter.name;
       throw new Error(`${key} has a value of its own in it: ${String(parameter)}`);
     });
-    return this.keep(key, { sql, names });
+    return this.keep(key, { sql: text, names });
   }
 
   /** For statements that are put together from others. */
@@ -65,11 +74,11 @@ export class Statements {
 
 export async function run<Row>(
   db: Queries,
-  { sql, names }: Statement,
+  { sql: text, names }: Statement,
   values: Values,
 ): Promise<readonly Row[]> {
   const parameters = names.map((name) => values[name]);
-  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, parameters));
+  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, parameters));
   return rows;
 }
 

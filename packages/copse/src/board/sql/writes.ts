@@ -106,14 +106,15 @@ function marked(columns: readonly string[], value: Marker): never {
 
 /**
  * Raises the last event number by the number of new events. On a board of another version the number would be null, which
- * the column refuses: a process of an older Copse that still has the board open changes nothing on it.
+ * the column refuses: a process of an older Copse that still has the board open changes nothing on it. The same on a server
+ * that is not the one of the current term.
  */
 export function bumpStatement(statements: Statements): Statement {
   return statements.get('number events', (db, value) =>
     db
       .updateTable('board')
       .set({
-        last_event: sql<number>`case when version = ${sql.lit(migrations.length)} then last_event + ${value('count')} end`,
+        last_event: sql<number>`case when version = ${sql.lit(migrations.length)} and ${statements.isCurrent} then last_event + ${value('count')} end`,
       })
       .returning('last_event'),
   );

@@ -30,7 +30,7 @@ function explained(error: unknown, file: string): unknown {
     case CORRUPT:
       return new BoardUnavailable(
         `The board at ${file} is damaged or not a board: ${message}.`,
-        'copse board restore (puts back a snapshot and keeps the present file aside)',
+        'copse board restore # puts back a snapshot, and keeps the present file aside',
         { cause: error },
       );
     case READONLY:

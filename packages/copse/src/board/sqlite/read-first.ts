@@ -11,6 +11,7 @@ import { migratedVersion } from '../migrations/version.ts';
 import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
 import type { BoardLine } from '../rules/board-line.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
+import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
 import { type Query, type RunQuery, query } from '../sql/query.ts';
 import { Reader } from '../sql/reader.ts';
 import { type SqliteConnection, rowsOf } from './connection.ts';
@@ -58,12 +59,12 @@ class ReadFirstBoard extends Reader implements Board {
     return (await this.#all()).renewLease(task, token, at);
   }
 
-  async seeNode(id: NodeId, at: Timestamp): Promise<void> {
-    return (await this.#all()).seeNode(id, at);
+  async seeNode(id: NodeId): Promise<Timestamp> {
+    return (await this.#all()).seeNode(id);
   }
 
-  async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
-    return (await this.#all()).lastSeen(id);
+  async silences(): Promise<ReadonlyMap<NodeId, number>> {
+    return (await this.#all()).silences();
   }
 
   async onChange(wake: () => void): Promise<Subscription> {
@@ -84,6 +85,14 @@ class ReadFirstBoard extends Reader implements Board {
 
   async findDamage(): Promise<readonly string[]> {
     return (await this.#all()).findDamage();
+  }
+
+  terms(): Promise<readonly BoardTerm[]> {
+    return Promise.resolve([onlyTerm]);
+  }
+
+  server(): Promise<BoardServer | null> {
+    return Promise.resolve(null);
   }
 
   async requireCurrent(): Promise<void> {

@@ -152,7 +152,7 @@ export async function putInPlace(file: string, from: string, at: Timestamp): Pro
 }
 
 /** The folder in which the board is now; null when there was none. */
-function setAside(file: string, at: Timestamp): string | null {
+export function setAside(file: string, at: Timestamp): string | null {
   const there = ['', '-wal', '-shm'].filter((ending) => isThere(`${file}${ending}`));
   if (there.length === 0) return null;
   const aside = path.join(folderOf(file), `aside-${snapshotName(at, 'asked').replace(/-asked\.db$/, '')}`);

@@ -32,6 +32,7 @@ export function openSqlite(connection: SqliteConnection): Engine {
     db,
     dialect: plainDialect,
     columnTypes: { text: sql`text`, counter: sql`integer`, keyed: sql`without rowid` },
+    nowMs: sql`cast(unixepoch('subsec') * 1000 as integer)`,
     locksRows: false,
     hasBoard: async (on) =>
       (await sql`select 1 from sqlite_master where name = 'board'`.execute(on)).rows.length > 0,
@@ -55,6 +56,7 @@ export function openSqlite(connection: SqliteConnection): Engine {
       const { quickCheck } = await import('./snapshots.ts');
       return quickCheck(connection.database);
     },
+    server: () => Promise.resolve(null),
     close: () => db.destroy(),
   };
 }

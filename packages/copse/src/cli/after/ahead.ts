@@ -1,26 +1,44 @@
 /** The last lines of a command that changed a task: what happens to it now, and what to type next. */
 
 import { sessionFrom } from '../../board/rules/author.ts';
-import { requireRepository } from '../../compose/open.ts';
+import { configOf, requireRepository } from '../../compose/open.ts';
 import { type Ahead, aheadOf } from '../../explain/rules/ahead.ts';
+import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
+import { withBoard } from '../with-board.ts';
 
 /** Agents are told nothing: most of these commands are for people only. */
 export async function printAhead(
   cli: Cli,
   { policy }: { readonly policy: Policy },
-  task: Pick<TaskSummary, 'id' | 'state'>,
+  task: TaskSummary,
 ): Promise<void> {
   if (sessionFrom(cli.env) !== undefined) return;
   printSteps(cli.output, await loadAhead(cli, policy, task));
 }
 
-async function loadAhead(cli: Cli, policy: Policy, task: Pick<TaskSummary, 'id' | 'state'>): Promise<Ahead> {
-  const { pollIntervalMs } = policy.orchestration;
-  return aheadOf(task, { isOrchestrated: await isOrchestrated(cli), pollIntervalMs });
+async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<Ahead> {
+  const { agentsOf } = await import('../../compose/run/agents.ts');
+  const repository = requireRepository(cli);
+  const { usable, unusable } = await agentsOf(await configOf(repository), cli, repository.configFolder);
+  return aheadOf(task, {
+    isOrchestrated: await isOrchestrated(cli),
+    pollIntervalMs: policy.orchestration.pollIntervalMs,
+    noAgents: lackOfAgents({ agents: usable, unusable }),
+    untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
+  });
+}
+
+/** A node may meet what no agent does: one with a label, for example. */
+async function isTakenByNode(cli: Cli, task: TaskSummary): Promise<boolean> {
+  if (task.requires.length === 0) return false;
+  const { nodeCanTake } = await import('../../machines/rules/offer.ts');
+  return withBoard(cli, async ({ board }) =>
+    (await board.list('node')).some((node) => nodeCanTake(task, node).kind === 'can'),
+  );
 }
 
 /** Whether an orchestrator of this clone runs on this machine. */

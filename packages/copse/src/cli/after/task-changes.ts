@@ -5,7 +5,7 @@ import type { Stopped } from '../../agents/act/stop-task.ts';
 import { processList } from '../../kernel/process.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../operations/views/views.ts';
-import { nextSteps } from '../../explain/next-steps.ts';
+import { hasWorktree, nextSteps } from '../../explain/next-steps.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
 import { printAhead } from './ahead.ts';
@@ -46,6 +46,6 @@ export async function printStopped(
   output.line(`${output.style('yellow', state.status)} ${id} ${shown(title)}`);
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
   if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
-  output.line(output.style('dim', '    Its worktree was not touched.'));
+  if (await hasWorktree(context, task)) output.line(output.style('dim', '    Its worktree was not touched.'));
   for (const step of await nextSteps(context, task)) output.line(output.style('dim', `  → ${step}`));
 }

@@ -11,9 +11,10 @@ import { unreachable } from '../../kernel/unreachable.ts';
 import { tryAgain, unqueueTasks } from '../../queue/act/control.ts';
 import { queueTask } from '../../queue/act/merge.ts';
 import type { RunContext } from '../../queue/context.ts';
+import { statusPredicate } from '../../tasks/rules/task.ts';
 import { approve, sendBack } from '../../review/act/review.ts';
 import type { OpenRun } from '../../compose/run/run.ts';
-import { shellWord } from '../screen/quote.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import type { AnswerKind } from './keys.ts';
 
 /** Everything the answer is about: it counts only for what was on the screen. */
@@ -103,5 +104,9 @@ async function takeBackStart(
   const status = (await board.get('task', task))?.state.status;
   if (status === 'in_progress')
     return refused('wrong_status', `The agent of ${task} has begun. To stop it:`, `copse pause ${task}`);
-  return refused('wrong_status', `${task} is ${status ?? 'deleted'} by now.`, `copse why ${task}`);
+  return refused(
+    'wrong_status',
+    `${task} ${status === undefined ? 'was deleted' : statusPredicate(status)} by now.`,
+    `copse why ${task}`,
+  );
 }

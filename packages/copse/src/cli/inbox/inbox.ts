@@ -8,6 +8,8 @@
  *   also while the answer is held. A key typed before a task was shown, or still held down, is no answer to it.
  */
 
+import { lackOfAgents } from '../../explain/rules/waiting.ts';
+import { withNextSteps } from '../after/refused.ts';
 import { openQuestionOf } from '../../agents/act/answer.ts';
 import type { OpenRun } from '../../compose/run/run.ts';
 import { loadOverview } from '../../explain/overview.ts';
@@ -207,7 +209,7 @@ export class Inbox {
     const outcome = await doAnswer(this.#context, this.#unusable, held);
     const { output } = this.#cli;
     if (outcome.kind === 'refused') {
-      this.#sayRefused(outcome);
+      await this.#sayRefused(outcome);
       this.#closed.delete(key);
       return;
     }
@@ -233,7 +235,7 @@ export class Inbox {
     }
     const outcome = await undoAnswer(this.#context, last);
     if (outcome.kind === 'refused') {
-      this.#sayRefused(outcome);
+      await this.#sayRefused(outcome);
       return false;
     }
     this.#last = undefined;
@@ -252,8 +254,9 @@ export class Inbox {
     this.#order.unshift(key);
   }
 
-  #sayRefused({ refusal: { reason, next } }: Extract<Outcome<unknown>, { kind: 'refused' }>): void {
+  async #sayRefused({ refusal }: Extract<Outcome<unknown>, { kind: 'refused' }>): Promise<void> {
     const { output } = this.#cli;
+    const { reason, next } = await withNextSteps(this.#cli, refusal);
     output.line(output.style('red', shown(reason)));
     for (const command of next) output.line(output.style('dim', `  → ${shown(command)}`));
   }
@@ -274,9 +277,14 @@ export class Inbox {
     const skipped = this.#skipped === 0 ? '' : `, ${this.#skipped} skipped`;
     output.line();
     output.line(`${this.#done} answered${skipped}. ${leftText(left)}`);
-    const next =
-      left > 0 ? 'copse inbox' : (await isOrchestrated(this.#cli)) ? 'copse status' : 'copse orchestrate';
+    const next = left > 0 ? 'copse inbox' : await this.#afterwards();
     output.line(output.style('dim', `  → ${next}`));
+  }
+
+  /** An orchestrator, unless one runs or none can. */
+  async #afterwards(): Promise<string> {
+    const isDone = lackOfAgents(this.#context) !== null || (await isOrchestrated(this.#cli));
+    return isDone ? 'copse status' : 'copse orchestrate';
   }
 }
 

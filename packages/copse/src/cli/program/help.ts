@@ -9,7 +9,7 @@ export const topics = {
   configuration: 'where settings come from, and which take effect',
   agents: 'which programs can be agents, and how they run',
   landing: 'how finished work gets to the target branch',
-  machines: 'what works with several machines, and what does not',
+  machines: 'several machines on one board',
 } as const;
 
 export type Topic = keyof typeof topics;

@@ -3,6 +3,7 @@
 import { runtimes } from '../../config/agents.ts';
 import { landingPolicies } from '../../config/landing.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { spanText } from '../../kernel/time.ts';
 import { mergeMethods } from '../../queue/rules/landing.ts';
 import { type TaskStatus, statusCommands, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Topic } from './help.ts';
@@ -34,7 +35,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
         [
           status,
           `${meanings[status]} Next: ${statusCommands(status)
-            .map((command) => `copse ${command}`)
+            .map((command) => `\`copse ${command} <id>${answering(status, command)}\``)
             .join(', ')}.`,
         ] as const,
     ),
@@ -57,7 +58,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   agents: () => [
     `An agent is a program that works on one task at a time, in a worktree of its own. \`copse orchestrate\` starts agents on ready tasks, at most ${defaultPolicy.orchestration.maxAgents} at once (policy.max_agents), and lands their finished work.`,
     '',
-    `Runtimes: ${runtimes.join(', ')}. Without copse.yml, Copse uses those that are installed. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
+    `Runtimes: ${runtimes.join(', ')}. Without agents in copse.yml, Copse uses the first of them that is installed. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
     '',
     ['copse agents detect', 'which agent programs are installed, and whether they start.'],
     ['copse orchestrate --dry-run', 'which tasks would start, and why the others wait.'],
@@ -68,7 +69,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
       'answers an agent that stopped with a question, and starts it again.',
     ],
     '',
-    `After a crash, Copse rescues the work and the orchestrator starts the agent again. At crash number ${defaultPolicy.retry.maxRetries} (policy.max_retries) the task fails. Ctrl+C stops the orchestrator and leaves the agents running.`,
+    `After a crash, Copse rescues the work and the orchestrator starts the agent again. After ${defaultPolicy.retry.maxRetries} crashes (policy.max_retries) the task fails. Ctrl+C stops the orchestrator and leaves the agents running.`,
     '',
     'Without `sandbox`, an agent has your rights: it can read your keys and push. `copse doctor` says which sandboxes this machine has.',
   ],
@@ -94,15 +95,30 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   ],
 
   machines: () => [
-    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine has its own clone, and runs its own `copse orchestrate`. Only one machine at a time can claim a task. One machine leads the queue of a target; another one takes over when the leader is gone.',
+    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine is a node: it has its own clone, and runs its own `copse up`. Only one node at a time can claim a task. One node leads the queue of a target; another one takes over when the leader is gone.',
     '',
-    'Another machine sees a branch only after you or an agent pushed it. Worktrees, logs, rescues and the trash stay on the machine that made them. Copse cannot move a task between machines yet.',
+    'A node tells the board its Copse version, labels, slots, agents, processors and memory. A task with `--requires gpu` goes to a node with that label, or to an agent with that capability; `copse why` says what each node lacks.',
     '',
+    'Another machine sees a branch only after you or an agent pushed it. Worktrees, logs, rescues and the trash stay on the machine that made them.',
+    '',
+    ['copse up --node-name build-1 --labels gpu --slots 8', 'joins the board and runs agents.'],
+    ['copse node list', 'which nodes there are, and when each was last heard from.'],
+    [
+      'copse node drain build-1',
+      `before a restart: no new work; what still runs after ${spanText(defaultPolicy.nodes.drainMs)} is handed over. SIGTERM does the same, and ends the orchestrator.`,
+    ],
+    ['copse move <id> --to build-2', 'lets another node go on with a task.'],
+    ['copse board migrate', 'after an update of Copse: refused while nodes of the older one run.'],
     ['copse export board.jsonl', 'writes the board to a file.'],
     ['copse import board.jsonl', 'reads the file into an empty board, in SQLite or PostgreSQL.'],
     ['copse doctor', 'checks whether this machine reaches the board.'],
   ],
 };
+
+/** The agent of a stuck task has asked a question. */
+function answering(status: TaskStatus, command: string): string {
+  return status === 'stuck' && command === 'restart' ? ' --answer "…"' : '';
+}
 
 const meanings: Readonly<Record<TaskStatus, string>> = {
   pending: 'It waits for other tasks.',

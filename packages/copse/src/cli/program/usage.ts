@@ -3,6 +3,7 @@
 import type { CommanderError } from 'commander';
 
 import { nearest } from '../../config/problems/nearest.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import type { Failure } from '../failure.ts';
 import type { CopseCommand } from './command.ts';
 import { effects } from './effects.ts';
@@ -89,9 +90,12 @@ function unknownOption(error: CommanderError, command: CopseCommand, name: strin
   return {
     reason: `${name} has no option ${quoted(flag)}.${meant}`,
     // A text that begins with a dash is meant as a word.
-    ...(dash &&
-      command.registeredArguments.length > 0 && { next: [`${name} -- <words that begin with a dash>`] }),
+    ...(dash && takesOneWord(command) && { next: [`${name} -- ${shellWord(option)}`] }),
   };
+}
+
+function takesOneWord({ registeredArguments: [first, second] }: CopseCommand): boolean {
+  return first !== undefined && second?.required !== true;
 }
 
 function missingArgument(error: CommanderError, command: CopseCommand, name: string): Explanation {

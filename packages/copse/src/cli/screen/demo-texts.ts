@@ -8,7 +8,7 @@ import { agentNames, tasks } from '../../demo/scenario.ts';
 import { type DemoLeftovers, type Summary, summaryRows } from '../../demo/summary.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
-import { shellWord } from './quote.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { wrapped } from './screen.ts';
 
 export function printPrologue({ output }: Cli, folder: string): void {

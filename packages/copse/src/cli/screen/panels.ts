@@ -74,15 +74,19 @@ function countsLine({ counts, needsYou }: Overview): string {
   return [...needs, ...others].join(' · ') || 'No tasks';
 }
 
-function remarks({ counts, needsYou, isOrchestrated }: Overview): readonly string[] {
+function remarks({ counts, needsYou, isOrchestrated, noAgents }: Overview): readonly string[] {
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
   if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
   const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
   return [
     ...(needsYou.length === 0 ? ['Nothing needs you.'] : []),
-    ...(isOrchestrated || isOver ? [] : ['No orchestrator is running here. Start one: copse orchestrate']),
+    ...(isOrchestrated || isOver
+      ? []
+      : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
 }
+
+const NOT_RUNNING = 'No orchestrator is running here. Start one: copse orchestrate';
 
 interface Detail {
   /** Two: reason and command share a line. */

@@ -91,13 +91,14 @@ function fitted(title: string, extra: string, room: number): readonly [title: st
 function extraOf(
   { state, priority, dependsOn, retries }: TaskSummary,
   now: Timestamp,
-  { session }: ReasonFacts = {},
+  { session, node }: ReasonFacts = {},
 ): string {
   const urgency = priority === defaultPolicy.task.priority ? '' : formatPriority(priority);
   // Most tasks of a long list.
   if (state.status === 'ready' && state.delay === null && retries === 0) return urgency;
   let extra = urgency === '' ? '' : SEPARATOR + urgency;
-  if (state.status === 'in_progress') extra += SEPARATOR + shown(state.claim.agent);
+  if (state.status === 'in_progress')
+    extra += SEPARATOR + shown(state.claim.agent) + (node === undefined ? '' : ` on ${shown(node)}`);
   else if (session !== undefined) extra += SEPARATOR + shown(session.agent);
   if (state.status === 'in_progress' && session?.state.life === 'live')
     extra += SEPARATOR + phaseText(session.state.phase);

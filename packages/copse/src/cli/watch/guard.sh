@@ -1,4 +1,4 @@
-# Holds the terminal for `copse watch`: guard.sh <node> <arguments of node>. See guard.ts.
+# Holds the terminal for `copse watch` and `copse list --watch`: guard.sh <node> <arguments of node>. See guard.ts.
 node=$1
 shift
 if ! { [ -t 0 ] && [ -t 1 ] && [ "${TERM-}" != dumb ]; }; then exec "$node" "$@"; fi
@@ -23,5 +23,5 @@ done
 [ "$code" -lt 128 ] || printf '\033[?2026l\033[0m\033[?2004l\033[?25h\033[?1049l'
 [ -z "$COPSE_TERMINAL_STATE" ] || stty "$COPSE_TERMINAL_STATE"
 [ "$code" -lt 128 ] ||
-  printf 'copse: copse watch was ended by signal %s; tasks and agents go on.\n  → copse watch\n' "$((code - 128))" >&2
+  printf 'copse: this screen was ended by signal %s; tasks and agents go on.\n  → copse status\n' "$((code - 128))" >&2
 exit "$code"

@@ -1,5 +1,5 @@
 /**
- * The process that holds the terminal for `copse watch`, so that a killed watch leaves the terminal as it was.
+ * The process that holds the terminal for `copse watch` and `copse list --watch`, so that a killed one leaves the terminal as it was.
  *
  * The first process of the command becomes a small shell (guard.sh; execve: the same process, so the person's shell waits for it),
  * which saves the settings of the terminal and starts watch below it. Watch restores the terminal itself when it can. When it died

@@ -1,4 +1,4 @@
-/** What `copse watch` changes of the terminal, and back. */
+/** What `copse watch` and `copse list --watch` change of the terminal, and back. */
 
 const CSI = '\u001b[';
 const ALTERNATE = '?1049';

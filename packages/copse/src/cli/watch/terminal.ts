@@ -1,5 +1,5 @@
 /**
- * The terminal while `copse watch` has it: raw keys, the alternate screen, its size. However watch ends, `leave` runs before
+ * The terminal while `copse watch` or `copse list --watch` has it: raw keys, the alternate screen, its size. However watch ends, `leave` runs before
  * anything else is printed. It is safe to call twice.
  */
 
@@ -114,4 +114,13 @@ export class Terminal {
   #tell(keys: readonly PressedKey[]): void {
     for (const key of keys) this.#options.onKey(key);
   }
+}
+
+/** Enough for the signal to arrive. */
+const SUSPEND_MS = 100;
+
+/** As Ctrl+Z does it everywhere. Without job control nothing stops, and the command goes on. */
+export async function stopUntilContinued(): Promise<void> {
+  process.kill(0, 'SIGTSTP');
+  await new Promise((resolve) => setTimeout(resolve, SUSPEND_MS));
 }

@@ -14,7 +14,7 @@ import type { PressedKey } from './keys.ts';
 import type { WatchEffect, Message, WatchState } from './model.ts';
 import { Renderer } from './renderer.ts';
 import { firstState, pageUpdated, press, toNextNeed, updated } from './state.ts';
-import { Terminal } from './terminal.ts';
+import { Terminal, stopUntilContinued } from './terminal.ts';
 import { frameOf, pageLines } from './view.ts';
 
 const FRAME_MS = 100;
@@ -146,7 +146,7 @@ export class Watch {
       case 'quit':
         return this.#quit();
       case 'suspend':
-        return this.#suspend();
+        return this.#outside(stopUntilContinued);
       case 'run':
         return this.#run(effect.argv, effect.isAnswer);
       case 'page':
@@ -285,14 +285,6 @@ export class Watch {
   async #untilKey(): Promise<void> {
     this.#cli.output.line(this.#cli.output.style('dim', 'Any key goes back to copse watch.'));
     await this.#terminal.anyKey();
-  }
-
-  /** As Ctrl+Z does it everywhere. Without job control nothing stops, and watch goes on. */
-  async #suspend(): Promise<void> {
-    await this.#outside(async () => {
-      process.kill(0, 'SIGTSTP');
-      await new Promise((resolve) => setTimeout(resolve, FRAME_MS));
-    });
   }
 }
 

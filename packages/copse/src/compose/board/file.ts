@@ -26,8 +26,8 @@ export async function requireBoardFile(surroundings: Surroundings): Promise<Boar
   const { address } = await settingsOf(repository, surroundings);
   if (address.engine === 'sqlite') return { file: address.file, home: repository.home };
   throw new BoardUnavailable(
-    'The board is on a PostgreSQL server, which Copse does not back up.',
-    'Use the backups of the server (pg_dump), or: copse export board.jsonl',
+    'The board is on a PostgreSQL server, so Copse has no snapshots of it.',
+    'Restore a dump of the server (pg_restore), or import an export into an empty board: copse import board.jsonl',
   );
 }
 

@@ -68,9 +68,8 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     environment: surroundings.env,
     processesOf: async (attempt, record) => {
       // Set-up has no mark of the attempt: what it left is known by the record.
-      if (attempt !== orders.attempt) return processesOfAttempt(attempt, record);
-      await recorder?.look().catch(() => {});
-      return processesOfAttempt(attempt, record, self?.startTime);
+      if (attempt === orders.attempt) await recorder?.look().catch(() => {});
+      return processesOfAttempt(attempt, record);
     },
   });
   const { session, token, attempt } = orders;

@@ -90,6 +90,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
       },
     }),
     agents,
+    ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
     landing,
     finish,

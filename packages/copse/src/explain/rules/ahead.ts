@@ -1,8 +1,9 @@
 /** What happens to a task after a command has changed it: which process continues it, or which command a person runs. */
 
 import type { TaskSummary } from '../../tasks/rules/task.ts';
-import { suggestCommands } from '../../tasks/rules/task.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { spanText } from '../../kernel/time.ts';
+import type { Lack } from './waiting.ts';
 
 export interface Ahead {
   /** A sentence; null when the status says it all. */
@@ -14,17 +15,23 @@ export interface AheadFacts {
   /** An orchestrator runs on this machine. */
   readonly isOrchestrated: boolean;
   readonly pollIntervalMs: number;
+  /** Why no orchestrator can start here; null when one can. */
+  readonly noAgents: Lack | null;
+  /** Of a ready task: why no agent of this repository can take it; null when one can. */
+  readonly untaken: string | null;
 }
 
 const NONE_RUNS = 'No orchestrator is running';
 
 export function aheadOf(
   task: Pick<TaskSummary, 'id' | 'state'>,
-  { isOrchestrated, pollIntervalMs }: AheadFacts,
+  { isOrchestrated, pollIntervalMs, noAgents, untaken }: AheadFacts,
 ): Ahead {
   const { id, state } = task;
   switch (state.status) {
     case 'ready':
+      if (noAgents !== null) return { text: noAgents.text, commands: [noAgents.command, doItYourself(id)] };
+      if (untaken !== null) return { text: untaken, commands: [`copse why ${id}`, doItYourself(id)] };
       return isOrchestrated
         ? {
             text: `A running orchestrator starts it within ${spanText(pollIntervalMs)}, if an agent is free.`,
@@ -32,26 +39,31 @@ export function aheadOf(
           }
         : {
             text: `${NONE_RUNS}: start one, and agents work on the tasks.`,
-            commands: ['copse orchestrate', `copse work ${id} (to do it yourself)`],
+            commands: ['copse orchestrate', doItYourself(id)],
           };
     case 'landing':
       return isOrchestrated
         ? { text: 'A running orchestrator lands it.', commands: [`copse why ${id}`] }
         : {
-            text: `${NONE_RUNS}, so it waits in the queue until you land it or start one.`,
-            commands: [`copse merge ${id} (lands it now)`, 'copse orchestrate'],
+            text: `${NONE_RUNS}, so it waits in the queue until you land it${noAgents === null ? ' or start one' : ''}.`,
+            commands: [
+              `copse merge ${id} # lands it now`,
+              ...(noAgents === null ? ['copse orchestrate'] : []),
+            ],
           };
     case 'in_review':
       return { text: null, commands: [`copse ${state.pullRequest === null ? 'review' : 'why'} ${id}`] };
     case 'in_progress':
       return state.claim.isByHand
-        ? { text: null, commands: [`copse finish ${id} (when your work is committed)`] }
+        ? { text: null, commands: [`copse finish ${id} # when your work is committed`] }
         : { text: null, commands: [`copse logs ${id} --follow`] };
     case 'done':
       return { text: null, commands: [] };
-    case 'pending':
-      return { text: null, commands: [`copse why ${id}`] };
     default:
-      return { text: null, commands: suggestCommands(task).slice(0, 1) };
+      return { text: null, commands: [`copse why ${id}`] };
   }
+}
+
+function doItYourself(id: TaskId): string {
+  return `copse work ${id} # to do it yourself`;
 }

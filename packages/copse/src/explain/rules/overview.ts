@@ -3,10 +3,11 @@
  * `copse status`, `copse watch`, `copse inbox` and the panels of `copse orchestrate` show this, and nothing else.
  */
 
-import type { AgentName, BranchName, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { AgentName, BranchName, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { WaitReason } from '../../queue/rules/wait-reason.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
+import type { Lack } from './waiting.ts';
 
 export interface Overview {
   readonly at: Timestamp;
@@ -21,6 +22,8 @@ export interface Overview {
   readonly ready: readonly ReadyTask[];
   /** Whether an orchestrator runs on this machine: if not, nothing starts and nothing lands. */
   readonly isOrchestrated: boolean;
+  /** Why an orchestrator cannot start here, with the next command; null when it can. */
+  readonly noAgents: Lack | null;
 }
 
 interface OverviewTask {
@@ -63,8 +66,8 @@ export interface WorkingTask extends OverviewTask {
   readonly isByHand: boolean;
   /** Null when it works by hand, without a session that reports phases. */
   readonly phase: string | null;
-  /** Null on this machine. */
-  readonly node: NodeId | null;
+  /** Its name; null on this machine, if there is no other. */
+  readonly node: string | null;
   /** The last line of its output, without control characters; null when there is none on this machine. */
   readonly lastLine: string | null;
 }

@@ -16,6 +16,8 @@ export interface ReasonFacts {
   readonly message?: string | null;
   /** Where it stands in the queue. */
   readonly place?: string | null;
+  /** Where its agent runs, if there are several nodes. */
+  readonly node?: string | undefined;
 }
 
 /** Null when its status says enough. */
@@ -46,11 +48,20 @@ const attentions: Readonly<Record<Attention, string>> = {
 };
 
 function waitsLine({ question, session, message }: ReasonFacts, now: Timestamp): string | null {
-  if (question !== undefined)
-    return `asks to use ${oneLine(question.tool)} (waiting ${age(question.since, now)}): ${oneLine(question.what)}`;
+  if (question !== undefined) return questionClause(question, ` (waiting ${age(question.since, now)})`);
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return null;
+  return waitingClause(attention, message);
+}
+
+/** An agent that waits for a person and asks no question that Copse could answer. */
+export function waitingClause(attention: Attention, message?: string | null): string {
   return message ? `${attentions[attention]}: ${oneLine(message)}` : attentions[attention];
+}
+
+/** In one line; `waited` comes after the tool. */
+export function questionClause({ tool, what }: Pick<Question, 'tool' | 'what'>, waited = ''): string {
+  return `asks to use ${oneLine(tool)}${waited}: ${oneLine(what)}`.trimEnd();
 }
 
 /** The first line that says something; … stands for the others. */

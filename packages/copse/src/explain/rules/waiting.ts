@@ -1,9 +1,11 @@
 /** Why a ready task does not start, for `why` and for `orchestrate --dry-run`. */
 
-import type { AgentName, Timestamp } from '../../kernel/ids.ts';
+import { type AgentName, type Timestamp, brand } from '../../kernel/ids.ts';
 import { spanText } from '../../kernel/time.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import type { WaitingFor } from '../../orchestrator/rules/schedule.ts';
+import { type UnusableAgent, type WaitingFor, whyNone } from '../../orchestrator/rules/schedule.ts';
+import { canTake } from '../../tasks/rules/capabilities.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { megabytesText } from './amounts.ts';
 import { delayText } from './status.ts';
 
@@ -12,14 +14,53 @@ export function startsText(agent: AgentName, pollIntervalMs: number): string {
   return `starts it with ${agent} within ${spanText(pollIntervalMs)}`;
 }
 
+export interface Lack {
+  /** A sentence. */
+  readonly text: string;
+  readonly command: string;
+}
+
+/** Null when the repository has an agent that can run here. */
+export function lackOfAgents({
+  agents,
+  unusable = [],
+}: {
+  readonly agents: readonly unknown[];
+  readonly unusable?: readonly unknown[];
+}): Lack | null {
+  if (agents.length > 0) return null;
+  return unusable.length > 0
+    ? { text: 'None of the agents in copse.yml can run here.', command: 'copse doctor' }
+    : { text: 'No agent is installed or configured.', command: 'copse agents detect' };
+}
+
+/** Null when an agent can take it. */
+export function describeUntaken(
+  task: Pick<TaskSummary, 'requires' | 'agent'>,
+  agents: readonly { readonly name: string; readonly capabilities: readonly string[] }[],
+  unusable: readonly UnusableAgent[],
+): string | null {
+  const named = agents.map((agent) => ({ ...agent, name: brand<AgentName>(agent.name) }));
+  if (named.some((agent) => canTake(task, agent).kind === 'can')) return null;
+  return untakenText(whyNone(task, { agents: named, unusable }));
+}
+
+function untakenText(reasons: readonly string[]): string {
+  return `No agent can take it: ${reasons.join('; ')}.`;
+}
+
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
   switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayText(waiting.delay)}.`;
     }
+    case 'moved':
+      return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
+    case 'draining':
+      return `This node (${waiting.name}) drains, and takes no new work (copse node resume ${waiting.name}).`;
     case 'agent':
-      return `No agent can take it: ${waiting.reasons.join('; ')}.`;
+      return untakenText(waiting.reasons);
     case 'area':
       return `It waits for ${waiting.task}: their areas overlap (${waiting.areas[0]} and ${waiting.areas[1]}).`;
     case 'agent_limit':

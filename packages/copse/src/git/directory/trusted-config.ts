@@ -28,11 +28,18 @@ interface ConfigRequest {
   readonly repository: Settings;
   /** The source of the remotes' addresses. */
   readonly remotes: Settings;
+  readonly personal: PersonalSettings;
   readonly disk: DiskTraits;
   readonly isRaw: boolean;
 }
 
-export function configText({ repository, remotes, disk, isRaw }: ConfigRequest): string {
+/** The person's settings for all repositories. */
+export interface PersonalSettings {
+  readonly system: Settings;
+  readonly global: Settings;
+}
+
+export function configText({ repository, remotes, personal, disk, isRaw }: ConfigRequest): string {
   const isNew = repository.get('extensions.objectformat')?.at(-1) === 'sha256';
   return asConfig([
     ...own,
@@ -41,7 +48,7 @@ export function configText({ repository, remotes, disk, isRaw }: ConfigRequest):
     ...(isRaw ? [] : conversionLines(repository)),
     line('core.repositoryformatversion', isNew ? '1' : '0'),
     ...(isNew ? [line('extensions.objectformat', 'sha256')] : []),
-    ...personalLines({ isRaw }),
+    ...personalLines(personal, { isRaw }),
     ...remoteLines(remotes),
   ]);
 }
@@ -77,10 +84,11 @@ function conversionLines(repository: Settings): readonly ConfigLine[] {
   });
 }
 
-/** The person's settings for all repositories: ignored files, how to reach remotes, filters (Git LFS above all). */
-function personalLines({ isRaw }: { readonly isRaw: boolean }): readonly ConfigLine[] {
-  const system = listed(['--system']);
-  const global = listed(['--global']);
+/** Ignored files, how to reach remotes, filters (Git LFS above all). */
+function personalLines(
+  { system, global }: PersonalSettings,
+  { isRaw }: { readonly isRaw: boolean },
+): readonly ConfigLine[] {
   const one = (name: string) => (global.get(name) ?? system.get(name))?.at(-1);
   const ignore = one('core.excludesfile') ?? path.join(configHome(), 'git', 'ignore');
   const filters = [...new Map([...system, ...global])].filter(([name]) =>
@@ -117,9 +125,14 @@ export function usualRemote(...known: readonly Settings[]): string | undefined {
   return names.size === 1 ? [...names][0] : undefined;
 }
 
+/** Starts a git for each of the two. */
+export function readPersonalSettings(): PersonalSettings {
+  return { system: listed(['--system']), global: listed(['--global']) };
+}
+
 /** What the person calls the first branch of a new repository. */
-export function personalDefaultBranch(): string | undefined {
-  return listed(['--global']).get('init.defaultbranch')?.at(-1);
+export function personalDefaultBranch({ global }: PersonalSettings): string | undefined {
+  return global.get('init.defaultbranch')?.at(-1);
 }
 
 function line(name: string, value: string): ConfigLine {

@@ -42,6 +42,7 @@ import {
   configText,
   personalDefaultBranch,
   personalFiles,
+  readPersonalSettings,
   readSettings,
   remoteAddresses,
   usualRemote,
@@ -75,15 +76,16 @@ export function makeTrustedDir(
   const objectFormat = settings.get('extensions.objectformat')?.at(-1) === 'sha256' ? 'sha256' : 'sha1';
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const remotes = (isAccepting ? undefined : acceptedRemotes(folder)) ?? settings;
+  const personal = readPersonalSettings();
   const remembered: Remembered = {
     config,
     remote: usualRemote(remotes, settings) ?? null,
-    defaultBranch: personalDefaultBranch() ?? null,
+    defaultBranch: personalDefaultBranch(personal) ?? null,
   };
   const disk = traitsOf(folder);
   const filesOf = (isRaw: boolean): OwnFiles => ({
     HEAD: 'ref: refs/heads/copse-has-no-branch\n',
-    config: configText({ repository: settings, remotes, disk, isRaw }),
+    config: configText({ repository: settings, remotes, personal, disk, isRaw }),
     'info/attributes': isRaw ? RAW_ATTRIBUTES : '',
   });
   const [plain, raw] = [filesOf(false), filesOf(true)];

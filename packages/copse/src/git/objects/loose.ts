@@ -6,16 +6,24 @@
  * name is ignored, and git is asked.
  */
 
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { readPlainBytes } from '../../kernel/system/plain-file.ts';
+import { hashOf } from './object-hash.ts';
 import type { GitObject } from './object-reader.ts';
 import type { TrustedDir } from '../process.ts';
 
-const MOST_BYTES = defaultPolicy.objectMemory.looseBytes;
+const {
+  looseBytes: MOST_BYTES,
+  recentLoose: MOST_RECENT,
+  smallBytes: SMALL_BYTES,
+} = defaultPolicy.objectMemory;
+
+/** Small objects that were read lately: one command asks for the same few commits many times. */
+const recent = new RecentCache<string, { readonly packed: Buffer; readonly object: GitObject }>(MOST_RECENT);
 
 export function readLoose(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
@@ -24,21 +32,35 @@ export function readLoose(
 ): GitObject | undefined {
   if (!/^[0-9a-f]{40,64}$/.test(id)) return undefined;
   for (const folder of folders) {
-    const whole = inflated(path.join(folder, id.slice(0, 2), id.slice(2)));
-    if (whole === undefined || createHash(objectFormat).update(whole).digest('hex') !== id) continue;
+    const packed = bytesOf(path.join(folder, id.slice(0, 2), id.slice(2)));
+    if (packed === undefined) continue;
+    const known = recent.get(id);
+    if (known?.packed.equals(packed)) return known.object;
+    const whole = inflated(packed);
+    if (whole === undefined || hashOf(objectFormat, whole) !== id) continue;
     const nul = whole.indexOf(0);
     const [type = ''] = whole.toString('latin1', 0, nul).split(' ');
-    return { id, type, content: whole.subarray(nul + 1) };
+    const object = { id, type, content: whole.subarray(nul + 1) };
+    if (whole.length <= SMALL_BYTES) recent.set(id, { packed, object });
+    return object;
   }
   return undefined;
 }
 
-function inflated(file: string): Buffer | undefined {
+function bytesOf(file: string): Buffer | undefined {
   try {
-    const packed = readPlainBytes(file, { mostBytes: MOST_BYTES });
-    return packed && inflateSync(packed, { maxOutputLength: MOST_BYTES });
+    return readPlainBytes(file, { mostBytes: MOST_BYTES });
   } catch {
-    // Packed meanwhile, damaged or too large: git is asked.
+    // Packed meanwhile, or too large: git is asked.
+    return undefined;
+  }
+}
+
+function inflated(packed: Buffer): Buffer | undefined {
+  try {
+    return inflateSync(packed, { maxOutputLength: MOST_BYTES });
+  } catch {
+    // Damaged or too large: git is asked.
     return undefined;
   }
 }

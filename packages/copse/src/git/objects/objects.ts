@@ -185,7 +185,7 @@ export class Objects {
 
 const NOTHING = Buffer.alloc(0);
 
-class ObjectMissing extends RepositoryUnavailable {
+export class ObjectMissing extends RepositoryUnavailable {
   override readonly mayPass = true;
 }
 

@@ -4,7 +4,7 @@ import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { RefMove, TrackedFile } from '../port.ts';
 import { acceptedHead } from '../accepted/record.ts';
 import { outliveLock } from '../dead-locks.ts';
-import { commitsOf, isReachable, objectsOf, knownObjectsOf } from '../objects.ts';
+import { ObjectMissing, commitsOf, isReachable, objectsOf, knownObjectsOf } from '../objects.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit, type TrustedDir } from '../process.ts';
 import { tipByFiles } from './tip-by-files.ts';
 
@@ -17,12 +17,23 @@ export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | 
 
 export async function isAncestor(dir: TrustedDir, ancestor: CommitId, of: CommitId): Promise<boolean> {
   if (ancestor === of) return true;
-  const known = await isReachable(knownObjectsOf(dir), ancestor, of);
-  if (known !== undefined) return known;
+  try {
+    const known = await isReachable(knownObjectsOf(dir), ancestor, of);
+    if (known !== undefined) return known;
+  } catch (error) {
+    // A commit that this clone lacks, made on another machine, is no ancestor of one whose history is here.
+    if (error instanceof ObjectMissing && (await isOnlyElsewhere(dir, ancestor, of))) return false;
+    throw error;
+  }
   const argv = ['merge-base', '--is-ancestor', ancestor, of];
   const { code, stderr } = await tryGit(dir, argv);
-  if (code > 1) throw new GitFailed(argv, code, stderr);
-  return code === 0;
+  if (code <= 1) return code === 0;
+  throw new GitFailed(argv, code, stderr);
+}
+
+async function isOnlyElsewhere(dir: TrustedDir, commit: CommitId, here: CommitId): Promise<boolean> {
+  const has = async (one: CommitId) => (await tryGit(dir, ['cat-file', '-e', `${one}^{commit}`])).code === 0;
+  return !(await has(commit)) && (await has(here));
 }
 
 export async function mergeBase(

@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { totalmem } from 'node:os';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { elapsedMs } from '../../kernel/system/elapsed.ts';
 import { endProcesses } from '../../processes/end.ts';
 import { identify } from '../../processes/identity.ts';
 import { isOpeningPipe } from './pipes.ts';
@@ -35,6 +36,27 @@ export function limited(
 
 /** A system without such a limit goes on without. The command is in the arguments, so the shell interprets no word of it. */
 const WITH_LIMIT = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
+
+/**
+ * Two gits at once behind one shell, each under the limit; the second prints to SECOND_OUTPUT. Undefined where there is no such
+ * shell. To start a process costs a large one like this more than git's whole answer.
+ */
+export function limitedPair(
+  one: readonly string[],
+  other: readonly string[],
+): readonly [string, readonly string[]] | undefined {
+  if (process.platform === 'win32') return undefined;
+  // Names of arguments only, so the shell interprets no word.
+  const words = (from: number, { length }: readonly string[]) =>
+    Array.from({ length }, (_, at) => `"\${${from + at}}"`).join(' ');
+  const first = `git ${words(2, one)} ${SECOND_OUTPUT}>&-`;
+  const second = `git ${words(2 + one.length, other)} >&${SECOND_OUTPUT}`;
+  const script = `ulimit -d "$1" 2>/dev/null; ${second} & ${first}; code=$?; wait $! && exit $code`;
+  const most = String(kilobytes(defaultPolicy.git.memoryBytes));
+  return ['/bin/sh', ['-c', script, 'sh', most, ...one, ...other]];
+}
+
+export const SECOND_OUTPUT = 3;
 
 function kilobytes(memoryBytes: number): number {
   return Math.floor(Math.min(memoryBytes, totalmem() / 2) / 1024);
@@ -68,7 +90,7 @@ export class Supervision {
   readonly #child: ChildProcess;
   readonly #mostMs: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #startedMs = performance.now();
+  readonly #startedMs = elapsedMs();
   #waitingSinceMs: number | undefined;
   #ended: GitEnd | undefined;
 
@@ -94,7 +116,7 @@ export class Supervision {
   }
 
   #look(): void {
-    const nowMs = performance.now();
+    const nowMs = elapsedMs();
     if (nowMs - this.#startedMs >= this.#mostMs) return this.end({ kind: 'too_long', ms: this.#mostMs });
     const isWaiting = this.#child.pid !== undefined && isOpeningPipe(this.#child.pid);
     this.#waitingSinceMs = isWaiting ? (this.#waitingSinceMs ?? nowMs) : undefined;

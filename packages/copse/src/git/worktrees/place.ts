@@ -5,7 +5,17 @@
  * too. Copse follows and executes nothing in the git directory: it reads regular files and skips everything else.
  */
 
-import { lstatSync, mkdtempSync, mkdirSync, readdirSync, realpathSync, statSync, utimesSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -173,7 +183,22 @@ export async function withScratchIn<T>(parent: string, work: (scratch: string) =
     return await work(scratch);
   } finally {
     clearInterval(touching);
-    await removeTree(scratch).catch(() => {});
+    if (!removeFew(scratch)) await removeTree(scratch).catch(() => {});
+  }
+}
+
+const FEW = 8;
+
+/** A folder with a few files, at once: what removes a tree takes a command 2 ms to load. False when there is more in it. */
+function removeFew(folder: string): boolean {
+  try {
+    const names = readdirSync(folder);
+    if (names.length > FEW) return false;
+    for (const name of names) unlinkSync(path.join(folder, name));
+    rmdirSync(folder);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -10,7 +10,7 @@ import path from 'node:path';
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Uncommitted } from '../port.ts';
 import { NOT_COPSES, copyWithTime } from '../private-index.ts';
-import { type GitOptions, tryGit, type TrustedDir } from '../process.ts';
+import { type GitOptions, tryGitPair, type TrustedDir } from '../process.ts';
 import { entries, utf8 } from '../output.ts';
 import type { Place } from './place.ts';
 
@@ -27,18 +27,16 @@ export async function quickLook(
   copyWithTime(path.join(gitDir, 'index'), index);
   const options: GitOptions = { index, workTree: worktree };
   const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'];
-  const [changed, listed] = await Promise.all([
-    tryGit(dir, [...diff, '--ignore-submodules=dirty', head], options),
-    tryGit(dir, ['ls-files', '-v', '-z', '--cached', '--others', ...NOT_COPSES], options),
-  ]);
+  const list = ['ls-files', '-v', '-z', '--cached', '--others', ...NOT_COPSES];
+  const looked = await tryGitPair(dir, [[...diff, '--ignore-submodules=dirty', head], list], options);
   // Git passes over what it cannot read, and complains.
-  if ([changed, listed].some(({ code, stderr }) => code !== 0 || stderr !== '')) return undefined;
-  const files = entries(listed.stdout);
+  if (looked.code !== 0 || looked.stderr !== '') return undefined;
+  const files = entries(looked.second);
   // `H`: nothing hides it; `M`: in conflict; `?`: untracked.
   if (files.some((file) => !/^[HM?] /.test(file))) return undefined;
   const untracked = files.filter((file) => file.startsWith('? '));
   return {
-    changed: [...new Set(entries(changed.stdout).map(utf8))],
+    changed: [...new Set(entries(looked.stdout).map(utf8))],
     untracked: untracked.map((file) => utf8(file.slice(TAG_LENGTH))),
     unreadable: [],
   };

@@ -1,40 +1,13 @@
 /**
- * What machines share besides tasks: the nodes themselves, resources with one holder at a time (a port, the lead of a
- * queue), and schedules.
+ * What machines share besides tasks: resources with one holder at a time (a port, the lead of a queue), and schedules. The
+ * nodes themselves are in node.ts.
  */
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing } from '../../kernel/evolution.ts';
-import type {
-  AgentName,
-  FencingToken,
-  NodeId,
-  ResourceName,
-  ScheduleId,
-  Timestamp,
-} from '../../kernel/ids.ts';
-
-export interface Node {
-  readonly id: NodeId;
-  readonly name: string;
-  readonly joinedAt: Timestamp;
-  readonly leftAt: Timestamp | null;
-}
-
-interface OfNode<T extends string> {
-  readonly type: T;
-  readonly id: NodeId;
-  readonly at: Timestamp;
-}
-
-export type NodeEvent = (OfNode<'node.joined'> & { readonly name: string }) | OfNode<'node.left'>;
-
-export function evolveNode(node: Node | undefined, event: NodeEvent): Node {
-  if (event.type === 'node.joined')
-    return { id: event.id, name: event.name, joinedAt: event.at, leftAt: null };
-  return { ...existing(node, event), leftAt: event.at };
-}
+import { raised } from '../../board/rules/term.ts';
+import type { AgentName, FencingToken, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Resource {
   /** For example `port:4100` or `queue:main`. */
@@ -44,6 +17,7 @@ export interface Resource {
   /** Grows every time it is taken, like a task's token. */
   readonly token: FencingToken;
   readonly since: Timestamp;
+  /** By the clock of the holder's machine, so it is only shown; null when it is held until it is released. */
   readonly heldUntil: Timestamp | null;
 }
 
@@ -59,18 +33,23 @@ export type ResourceEvent =
       readonly token: FencingToken;
       readonly until: Timestamp | null;
     })
-  | (OfResource<'resource.released'> & { readonly token: FencingToken });
+  | (OfResource<'resource.released'> & { readonly token: FencingToken })
+  /** The board's server was replaced: see board/rules/term.ts. */
+  | (OfResource<'resource.token_raised'> & { readonly token: FencingToken });
 
-/** The holder may take it again, with a new token and more time; the old token is fenced off. */
+/**
+ * The holder may take it again, with a new token and more time; the old token is fenced off. Another may take it when the
+ * holder was silent: `silent` is the token that the taker saw unchanged for a whole lease, on its own monotonic clock.
+ */
 export function decideTake(
   id: ResourceName,
   resource: Resource | undefined,
   holder: string,
-  until: Timestamp | null,
+  { until, silent = null }: { readonly until: Timestamp | null; readonly silent?: FencingToken | null },
   at: Timestamp,
 ): Decision<ResourceEvent> {
   const isHeldByOther = resource !== undefined && resource.holder !== null && resource.holder !== holder;
-  if (isHeldByOther && !isExpired(resource, at)) {
+  if (isHeldByOther && !isLost(resource, silent)) {
     return refused(
       'wrong_status',
       `Cannot take ${id}: ${resource.holder} holds it.`,
@@ -101,11 +80,18 @@ export function evolveResource(resource: Resource | undefined, event: ResourceEv
     const { id, holder, token, until, at } = event;
     return { id, holder, token, since: at, heldUntil: until };
   }
-  return { ...existing(resource, event), holder: null, since: event.at, heldUntil: null };
+  const before = existing(resource, event);
+  if (event.type === 'resource.token_raised') return { ...before, token: event.token };
+  return { ...before, holder: null, since: event.at, heldUntil: null };
 }
 
-function isExpired(resource: Resource, at: Timestamp): boolean {
-  return resource.heldUntil !== null && resource.heldUntil <= at;
+/** A holder keeps it, and takes it again before it goes on. */
+export function raisedResource({ id, token }: Resource, at: Timestamp): ResourceEvent {
+  return { type: 'resource.token_raised', id, at, token: raised(token) };
+}
+
+function isLost({ heldUntil, token }: Resource, silent: FencingToken | null): boolean {
+  return heldUntil !== null && token === silent;
 }
 
 export interface Schedule {

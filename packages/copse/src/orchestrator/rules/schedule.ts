@@ -2,15 +2,16 @@
  * Which ready task starts next, with which agent, and why another one waits.
  *
  * Tasks come in the order of urgency. A task that cannot start does not delay later ones. It waits for one named thing, the
- * first in this order: its delay, no agent that may take it, an area that another task works in, the limit of the agents
+ * first in this order: its delay, another node that it was moved to, no agent that may take it, an area that another task works in, the limit of the agents
  * that could take it, the limit of the node, memory, disk.
  */
 
 import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
-import { canTake } from '../../tasks/rules/capabilities.ts';
-import type { AgentName, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Node } from '../../machines/rules/node.ts';
+import { agentCanTake } from '../../machines/rules/offer.ts';
+import type { AgentName, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Delay, TaskSummary } from '../../tasks/rules/task.ts';
+import type { Delay, MoveTarget, TaskSummary } from '../../tasks/rules/task.ts';
 
 /** An agent of this node. */
 interface AvailableAgent {
@@ -36,6 +37,8 @@ export interface BusyTask {
 
 export interface ScheduleFacts {
   readonly at: Timestamp;
+  /** This node; its record is null until an orchestrator joined. */
+  readonly here?: { readonly id: NodeId; readonly node: Node | null };
   readonly agents: readonly AvailableAgent[];
   readonly unusable: readonly UnusableAgent[];
   readonly busy: readonly BusyTask[];
@@ -44,10 +47,12 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
-type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
+type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'>;
 
 export type WaitingFor =
   | { readonly kind: 'delay'; readonly delay: Delay }
+  | { readonly kind: 'moved'; readonly to: MoveTarget }
+  | { readonly kind: 'draining'; readonly name: string }
   | { readonly kind: 'agent'; readonly reasons: readonly string[] }
   | { readonly kind: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
   | { readonly kind: 'agent_limit'; readonly agents: readonly AgentName[] }
@@ -85,11 +90,13 @@ export class Scheduler {
   }
 
   #choose(task: PlaceableTask): AgentName | WaitingFor {
-    const { agents, unusable, at } = this.#facts;
+    const { agents, at, here } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
     if (delay !== null && delay.until > at) return { kind: 'delay', delay };
-    const able = agents.filter((agent) => canTake(task, agent).kind === 'can');
-    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, agents, unusable) };
+    if (task.moveTo != null && task.moveTo.node !== here?.id) return { kind: 'moved', to: task.moveTo };
+    const offering = here?.node?.facts ?? null;
+    const able = agents.filter((agent) => agentCanTake(task, agent, offering).kind === 'can');
+    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, this.#facts) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
     const free = able.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
@@ -98,9 +105,11 @@ export class Scheduler {
   }
 
   #nodeIsFull(): WaitingFor | undefined {
-    const { freeMemoryBytes, freeDiskBytes } = this.#facts;
+    const { freeMemoryBytes, freeDiskBytes, here } = this.#facts;
     const { maxAgents, minFreeMemoryBytes, minFreeDiskBytes } = this.#rules;
     const running = this.#busy.filter(({ agentHere }) => agentHere !== null).length;
+    if (here?.node != null && (here.node.drain !== null || here.node.leftAt !== null))
+      return { kind: 'draining', name: here.node.name };
     if (running >= maxAgents) return { kind: 'node_limit', max: maxAgents };
     if (freeMemoryBytes !== null && freeMemoryBytes < minFreeMemoryBytes)
       return { kind: 'memory', freeBytes: freeMemoryBytes, neededBytes: minFreeMemoryBytes };
@@ -137,16 +146,19 @@ export class Scheduler {
   }
 }
 
-function whyNone(
-  task: PlaceableTask,
-  agents: readonly AvailableAgent[],
-  unusable: readonly UnusableAgent[],
+interface FactsOfAgents extends Pick<ScheduleFacts, 'unusable' | 'here'> {
+  readonly agents: readonly Pick<AvailableAgent, 'name' | 'capabilities'>[];
+}
+
+export function whyNone(
+  task: Pick<PlaceableTask, 'requires' | 'agent'>,
+  { agents, unusable, here }: FactsOfAgents,
 ): readonly string[] {
   if (agents.length + unusable.length === 0)
     return ['no agent is installed or configured (copse agents detect)'];
   const wanted = unusable.filter(({ name }) => task.agent === null || task.agent === name);
   const refusals = agents.flatMap((agent) => {
-    const decision = canTake(task, agent);
+    const decision = agentCanTake(task, agent, here?.node?.facts ?? null);
     return decision.kind === 'can' ? [] : [decision.reason];
   });
   const reasons = [...wanted.map(({ reason }) => reason.replace(/\.$/, '')), ...refusals];

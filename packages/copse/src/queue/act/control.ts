@@ -1,6 +1,5 @@
 /** What people do to a queue and its entries. Every change of the board wakes the leader, which acts on it. */
 
-import { refused } from '../../kernel/decision.ts';
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import {
@@ -12,7 +11,7 @@ import {
 } from '../rules/merge-queue.ts';
 import { decideHurry, decideSkipChecks, decideTryAgain } from '../rules/control.ts';
 import { type Intervention, restartsBy } from '../rules/effect.ts';
-import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
+import { type Task, refusedFor, statusPredicate } from '../../tasks/rules/task.ts';
 import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { queueTask } from './merge.ts';
@@ -144,8 +143,8 @@ async function requireQueued(
   const task = await change.require('task', id);
   if (task.state.status === 'landing')
     return { task, landing: await change.require('landing', task.state.landing) };
-  const reason = `${id} is not in the queue: it is ${task.state.status}.`;
-  return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+  const reason = `${id} is not in the queue: it ${statusPredicate(task.state.status)}.`;
+  return change.refuse(refusedFor(task, reason));
 }
 
 async function each<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<readonly R[]> {

@@ -14,6 +14,24 @@ export async function targetOf(
   return baseBranchOf(git, agent?.landing.target ?? target, begunFrom);
 }
 
+/** Whether the target has the commit: here, or, where landings are pushed, on the remote as of the last fetch. */
+export async function isOnTarget(
+  { git, landing }: RunContext,
+  target: BranchName,
+  commit: CommitId,
+): Promise<boolean> {
+  const remote = landing.push ? await git.remoteName() : undefined;
+  const refs = [
+    `refs/heads/${target}`,
+    ...(remote === undefined ? [] : [`refs/remotes/${remote}/${target}`]),
+  ];
+  for (const ref of refs) {
+    const tip = await git.tip(ref);
+    if (tip !== undefined && (await git.isAncestor(commit, tip))) return true;
+  }
+  return false;
+}
+
 /** The local branch, or the remote-tracking one if there is no local branch. */
 export async function tipOfTarget({ git }: RunContext, target: BranchName): Promise<CommitId> {
   const remote = await git.remoteName();

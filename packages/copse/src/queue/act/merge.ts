@@ -11,7 +11,7 @@ import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspac
 import { type Outcome, change } from '../../board/context.ts';
 import { handBack } from '../lead/hand-back.ts';
 import type { LandedTask } from '../lead/record-landed.ts';
-import { lead } from '../lead/leadership.ts';
+import { type Lead, type LeadSilence, lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
@@ -162,14 +162,14 @@ export type LandingResult =
 export async function landNow(
   context: RunContext,
   ids: readonly TaskId[],
-  { signal = new AbortController().signal, onNote = () => {} }: LandNowOptions = {},
+  { signal = new AbortController().signal, onNote = () => {}, silence }: LandNowOptions = {},
 ): Promise<ReadonlyMap<TaskId, LandingResult>> {
   const results = new Map<TaskId, LandingResult>();
   const open = (await context.board.openLandings()).filter(({ task }) => ids.includes(task));
   for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
   for (const target of new Set(open.map((one) => one.target))) {
     const only = new Set(open.filter((one) => one.target === target).map(({ task }) => task));
-    const done = await lead(context, target, async (lead) => {
+    const work = async (lead: Lead) => {
       await leadQueue(context, lead, {
         memory: newQueueMemory(context),
         signal,
@@ -182,7 +182,8 @@ export async function landNow(
         onNote,
       });
       return true;
-    });
+    };
+    const done = await lead(context, target, work, { ...(silence && { silence }) });
     if (done !== undefined) await settle(context, only, results);
   }
   return results;
@@ -229,6 +230,8 @@ function gone(id: TaskId): LandingResult {
 }
 
 interface LandNowOptions {
+  /** Of a process that asks again and again. */
+  readonly silence?: LeadSilence;
   readonly signal?: AbortSignal;
   readonly onNote?: (note: string) => void;
 }

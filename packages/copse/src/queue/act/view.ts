@@ -114,7 +114,10 @@ async function lostRuns(
   return lost;
 }
 
-/** A leader renews its lease regularly. */
+/**
+ * A leader renews its lead regularly. Only shown: of another machine the time is by its clock, and a command that looks once
+ * cannot observe silence. Who may lead is decided by leadership.ts alone.
+ */
 async function isLed({ board, clock }: ViewContext, target: BranchName): Promise<boolean> {
   const resource = await board.get('resource', queueResource(target));
   return resource?.holder !== null && (resource?.heldUntil ?? 0) > clock.now();

@@ -23,13 +23,13 @@ import type { RequiredCheck } from './checks.ts';
 import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
 import type { LandingBase } from './landing-base.ts';
-import { type Lead, requireLead } from './leadership.ts';
+import { type Lead, hasLead, requireLead, whileRenewing } from './leadership.ts';
 import type { QueueMemory } from './memory.ts';
-import { type LandedTask, candidateRef, recordLanded } from './record-landed.ts';
+import { type LandedTask, candidateRef, recordLanded, takeBack } from './record-landed.ts';
 import type { RunContext } from '../context.ts';
 import { waitInQueue } from './waits.ts';
 
-export const landingSteps = ['merged', 'kept', 'journalled', 'moved', 'recorded'] as const;
+export const landingSteps = ['merged', 'kept', 'journalled', 'pushed', 'moved', 'recorded'] as const;
 export type LandingStep = (typeof landingSteps)[number];
 
 /** The commit that the target moves to, and the commit that each change becomes in it. */
@@ -55,6 +55,8 @@ export type StackMoved =
   | { readonly kind: 'push_refused'; readonly reason: WaitReason }
   /** Something unexpected; the checkout of the target is as before. */
   | { readonly kind: 'failed'; readonly detail: string; readonly isFaultOfMachine: boolean }
+  /** Another push to the remote's target was first; the landings are queued again. */
+  | { readonly kind: 'outrun' }
   /** The target or a landing changed meanwhile: look again. */
   | { readonly kind: 'outdated' }
   /** Another node leads the queue now. */
@@ -132,8 +134,15 @@ async function landStack(
   if (journalled.kind === 'refused')
     return { kind: journalled.refusal.code === 'fenced' ? 'lead_lost' : 'outdated' };
   onStep('journalled');
-  const pushed = await pushFirst(context, target, to, stack.remote);
+  const pushed = await pushFirst(context, lead, to, stack.remote);
+  if (pushed.kind === 'lead_lost') return pushed;
+  if (pushed.kind === 'outrun') {
+    const landings = changes.map(({ landing: id, head }) => ({ id, head }));
+    const taken = await takeBack(context, lead, landings, `${target} moved on the remote`);
+    return { kind: taken === 'lead_lost' ? 'lead_lost' : 'outrun' };
+  }
   if (pushed.kind === 'refused') return pushRefused(context, stack, pushed.reason);
+  onStep('pushed');
   const moved = from === to ? trial : await tryToMove(context, move);
   if (moved.kind === 'failed') {
     await takeOutOfJournal(context, stack, moved);
@@ -193,21 +202,29 @@ function blocked(moved: Exclude<TargetMove, { kind: 'moved' }>): StackMoved {
 
 /**
  * Pushes before the local target moves: a refused push has changed nothing. If the answer of a push is lost, the next look
- * finds the pushed commit, because it fetches first.
+ * finds the pushed commit, because it fetches first. A leader that was stopped after its journal finds here that it lost the
+ * lead; if it is stopped even later, the remote refuses, because the target is not at the tip that it read.
  */
 async function pushFirst(
   context: RunContext,
-  target: BranchName,
+  lead: Lead,
   commit: CommitId,
   remote: CommitId | undefined,
 ): Promise<
   | { readonly kind: 'pushed'; readonly notes: readonly string[] }
   | { readonly kind: 'refused'; readonly reason: WaitReason }
+  | { readonly kind: 'lead_lost' }
+  | { readonly kind: 'outrun' }
 > {
   const { push, on_push_failure: onFailure } = context.landing;
+  const { target } = lead;
   if (!push || remote === commit) return { kind: 'pushed', notes: [] };
-  const pushed = await context.merging.push(target, commit);
+  if (!(await hasLead(context, lead))) return { kind: 'lead_lost' };
+  const pushed = await whileRenewing(context, lead, () =>
+    context.merging.push(target, commit, remote ?? null),
+  );
   if (pushed.kind === 'pushed' || pushed.because === 'no_remote') return { kind: 'pushed', notes: [] };
+  if (pushed.because === 'moved') return { kind: 'outrun' };
   const reason: WaitReason = { kind: 'push_failed', target, detail: pushed.reason };
   return onFailure === 'warn' ? { kind: 'pushed', notes: [waitText(reason)] } : { kind: 'refused', reason };
 }

@@ -11,7 +11,7 @@
  *             → landing    something can land
  *             → acting     nothing can
  *   landing   moves the target
- *             → changed    the remote moved since the look
+ *             → changed    the remote moved since the look, or others pushed first too often
  *             → ended      the lead is lost
  *             → deciding   the target cannot move; decided again with that fact, so that checks go on
  *             → acting     it moved, or something changed meanwhile
@@ -42,7 +42,14 @@ import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { change } from '../../board/context.ts';
 import { explainRejection } from './rejection.ts';
-import { type FoundBase, type LandPlan, type LandingStep, findInTheWay, landPlanned } from './land.ts';
+import {
+  type FoundBase,
+  type LandPlan,
+  type LandingStep,
+  type StackMoved,
+  findInTheWay,
+  landPlanned,
+} from './land.ts';
 import { type LandingBase, findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
@@ -112,6 +119,11 @@ type Status =
   | { readonly kind: 'ended'; readonly because: End };
 
 type End = 'idle' | 'stopped' | 'lead_lost';
+
+interface Planned {
+  readonly land: LandPlan;
+  readonly base: FoundBase;
+}
 
 const LEAD_LOST: Status = { kind: 'ended', because: 'lead_lost' };
 
@@ -210,7 +222,8 @@ class QueueLeader {
     this.#woken = new AbortController();
     if (!(await this.#lead.renew())) return LEAD_LOST;
     const open = await this.#openLandings();
-    const finished = await finishJournalled(this.#context, this.#lead.target, open);
+    const finished = await finishJournalled(this.#context, this.#lead, open);
+    if (finished.kind === 'lead_lost') return LEAD_LOST;
     if (finished.kind === 'busy') {
       await recordStall(this.#context, this.#lead.target, finished.reason);
       return { kind: 'unchanged' };
@@ -345,13 +358,13 @@ class QueueLeader {
     if (await this.#hasBaseMoved(seen)) return { kind: 'changed', hasLanded: false };
     const { memory, onLanded, onStep = () => {} } = this.#options;
     const required = this.#required;
-    const outcome = await landPlanned(this.#context, this.#lead, {
-      land,
-      base: seen.base,
-      memory,
-      required,
-      onStep,
-    });
+    let planned: Planned | undefined = { land, base: seen.base };
+    let outcome: StackMoved = { kind: 'outrun' };
+    for (let times = 0; planned !== undefined && outcome.kind === 'outrun'; times += 1) {
+      outcome = await landPlanned(this.#context, this.#lead, { ...planned, memory, required, onStep });
+      const isAgain = outcome.kind === 'outrun' && times < this.#context.policy.landing.outrunTimes;
+      planned = isAgain ? await this.#planOnNewTip(seen, land) : undefined;
+    }
     if (outcome.kind === 'landed') for (const one of outcome.landed) onLanded(one);
     if (outcome.kind !== 'failed') memory.unexpected.clear(land.changes);
     switch (outcome.kind) {
@@ -360,6 +373,8 @@ class QueueLeader {
         return { kind: 'acting', seen, plan, landed: outcome.kind };
       case 'lead_lost':
         return LEAD_LOST;
+      case 'outrun':
+        return { kind: 'changed', hasLanded: false };
       case 'push_refused':
         return { kind: 'deciding', seen: { ...seen, blocked: outcome.reason } };
       case 'blocked':
@@ -369,6 +384,24 @@ class QueueLeader {
       default:
         return unreachable(outcome);
     }
+  }
+
+  /**
+   * Another push was first. Merged again onto the new tip at once, without a whole look, the next push has a good chance; where
+   * the new tree must be checked first, or does not merge, the next look decides.
+   */
+  async #planOnNewTip({ landings: [first] }: Seen, land: LandPlan): Promise<Planned | undefined> {
+    if (first === undefined || this.#options.signal.aborted) return undefined;
+    const base = await this.#findBase(first, { isAboutToLand: true });
+    if (base.kind === 'unknown') return undefined;
+    const { candidates } = this.#options.memory;
+    const stack = { onto: base.onto, changes: land.changes };
+    await candidates.find(stack);
+    const merged = candidates.look(stack);
+    if (merged?.kind !== 'merged') return undefined;
+    const mustBeGreen = this.#required.length > 0 && land.isChecked;
+    if (mustBeGreen && !merged.isGreen) return undefined;
+    return { base, land: { ...stack, commit: merged.commit, isChecked: land.isChecked } };
   }
 
   /** See failures.ts. */

@@ -1,13 +1,14 @@
 /**
  * One process at a time moves a target: within a node it holds a lock file, among nodes it holds the queue's resource on
  * the board. The resource's token is checked in the transaction that journals an intent, so a process that lost the lead
- * moves nothing.
+ * moves nothing. A machine that does not renew for a whole lead loses it (`LeadSilence`).
  */
 
-import { decideTake } from '../../machines/rules/fleet.ts';
+import { type Resource, decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
 import {
   type BranchName,
   type FencingToken,
+  type NodeId,
   type ResourceName,
   type Timestamp,
   brand,
@@ -21,8 +22,17 @@ export interface Lead {
   readonly target: BranchName;
   readonly resource: ResourceName;
   readonly token: FencingToken;
+  /** This node. A token alone would not do if the first lead ever was lost with its server. */
+  readonly holder: NodeId;
   /** Called regularly by a long-running leader. False when another node leads now. */
   renew(): Promise<boolean>;
+}
+
+export interface LeadOptions {
+  /** What this process saw of leads so far; without it, a lead of another machine is never taken over. */
+  readonly silence?: LeadSilence;
+  /** An orchestrator leads again soon, and gives its leads back when it stops (`giveBackLeads`). */
+  readonly isKept?: boolean;
 }
 
 /** Undefined when another process leads. */
@@ -30,54 +40,167 @@ export async function lead<T>(
   context: RunContext,
   target: BranchName,
   work: (lead: Lead) => Promise<T>,
+  { silence = new LeadSilence(), isKept = false }: LeadOptions = {},
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, policy } = context;
   const done = await context.git.tryLock(`queue-${encodeURIComponent(target)}`, async () => {
-    const token = await takeLead(context, target);
+    const token = await takeLead(context, target, silence);
     if (token === undefined) return undefined;
     let renewedMs = clock.elapsedMs();
     const own = {
       target,
       resource: queueResource(target),
+      holder: context.node,
       token,
       async renew() {
         if (clock.elapsedMs() - renewedMs < policy.landing.leadMs / policy.landing.leadRenewals) return true;
-        const renewed = await takeLead(context, target);
+        const renewed = await takeLead(context, target, silence);
         own.token = renewed ?? own.token;
         renewedMs = clock.elapsedMs();
         return renewed !== undefined;
       },
     };
-    return { value: await work(own) };
+    try {
+      return { value: await work(own) };
+    } finally {
+      // Not given back, it is free after a lead of silence; the work's own error counts.
+      if (!isKept) await giveBackLeads(context, silence).catch(() => {});
+    }
   });
   return done?.value;
 }
 
+/**
+ * Another machine takes a lead that was given back at once, and one that was not only after a whole lead of silence. A board in
+ * a file has one machine, whose lock says who leads.
+ */
+export async function giveBackLeads(context: RunContext, silence: LeadSilence): Promise<void> {
+  for (const { id, token } of silence.own) {
+    silence.forget(id);
+    if (context.board.engine === 'sqlite') continue;
+    await change(context, async (change) => {
+      const resource = await change.require('resource', id);
+      await change.apply(decideGiveBack(resource, token, change.at));
+    });
+  }
+}
+
+/** The lead is still ours, as of now. Only `requireLead` makes sure for the time of a transaction. */
+export async function hasLead({ board }: RunContext, { resource, token, holder }: Lead): Promise<boolean> {
+  const current = await board.get('resource', resource);
+  return current?.token === token && current.holder === holder;
+}
+
+/** For work that may take as long as a lead, such as a push over a slow line. */
+export async function whileRenewing<T>(
+  { clock, policy }: RunContext,
+  lead: Lead,
+  work: () => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const renewing = (async () => {
+    for (;;) {
+      await clock.sleep(policy.landing.leadMs / policy.landing.leadRenewals, done.signal);
+      if (done.signal.aborted) return;
+      await lead.renew();
+    }
+    // A board that is away shows at the next transaction.
+  })().catch(() => {});
+  try {
+    return await work();
+  } finally {
+    done.abort();
+    await renewing;
+  }
+}
+
 /** Refuses in this transaction unless the lead is still ours. */
-export async function requireLead(change: Change, { resource, token, target }: Lead): Promise<void> {
+export async function requireLead(change: Change, { resource, token, holder, target }: Lead): Promise<void> {
   const current = await change.board.get('resource', resource);
-  if (current?.token === token && current.holder !== null) return;
+  if (current?.token === token && current.holder === holder) return;
   change.refuse(
     refused('fenced', `Another node leads the queue of ${target} now.`, 'do nothing: it goes on there'),
   );
 }
 
-async function takeLead(context: RunContext, target: BranchName): Promise<FencingToken | undefined> {
+async function takeLead(
+  context: RunContext,
+  target: BranchName,
+  silence: LeadSilence,
+): Promise<FencingToken | undefined> {
+  const { board, clock, node, policy } = context;
+  const { leadMs } = policy.landing;
   const id = queueResource(target);
+  const found = await board.get('resource', id);
+  const nowMs = clock.elapsedMs();
+  // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
+  if (found?.holder === node && isFresh(context, found, silence)) return found.token;
+  const isSilent = found !== undefined && silence.see(id, found.token, nowMs) >= leadMs;
+  const silent = isSilent ? found.token : null;
   const taken = await change(context, async (change) => {
     const resource = await change.board.get('resource', id);
-    const { leadMs } = context.policy.landing;
-    // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
-    const isOurs = resource?.holder === context.node && (resource.heldUntil ?? 0) - change.at > leadMs / 2;
-    if (isOurs) return resource.token;
     const until = (change.at + leadMs) as Timestamp;
-    await change.apply(decideTake(id, resource, context.node, until, change.at));
+    await change.apply(decideTake(id, resource, node, { until, silent }, change.at));
     return (await change.require('resource', id)).token;
   });
-  return taken.kind === 'done' ? taken.value : undefined;
+  if (taken.kind === 'refused') return undefined;
+  // The time from before the transaction: renewed rather too early than too late.
+  silence.take(id, taken.value, nowMs);
+  return taken.value;
+}
+
+/** A process before this one may have taken it: on a board in a file, its time is by the clock of this machine. */
+function isFresh({ board, clock, policy }: RunContext, lead: Resource, silence: LeadSilence): boolean {
+  const { leadMs } = policy.landing;
+  const sinceMs = silence.sinceTaken(lead.id, lead.token, clock.elapsedMs());
+  if (sinceMs !== Infinity || board.engine !== 'sqlite') return sinceMs < leadMs / 2;
+  const leftMs = (lead.heldUntil ?? 0) - clock.now();
+  return leftMs > leadMs / 2 && leftMs <= leadMs;
 }
 
 /** The resource that its leader holds. */
 export function queueResource(target: BranchName): ResourceName {
   return brand(`queue:${target}`);
+}
+
+interface SeenLead {
+  readonly token: FencingToken;
+  readonly sinceMs: number;
+  /** This process took it. */
+  readonly isOwn: boolean;
+}
+
+/**
+ * Since when each lead is unchanged, as this process saw it on its monotonic clock. Clocks of machines differ and jump, so
+ * no time that another machine wrote says whether it lives. A new process knows nothing and waits for a whole lead.
+ */
+export class LeadSilence {
+  readonly #seen = new Map<ResourceName, SeenLead>();
+
+  /** Milliseconds since this process first saw the lead with this token. */
+  see(id: ResourceName, token: FencingToken, nowMs: number): number {
+    const before = this.#seen.get(id);
+    if (before?.token === token) return nowMs - before.sinceMs;
+    this.#seen.set(id, { token, sinceMs: nowMs, isOwn: false });
+    return 0;
+  }
+
+  take(id: ResourceName, token: FencingToken, nowMs: number): void {
+    this.#seen.set(id, { token, sinceMs: nowMs, isOwn: true });
+  }
+
+  /** Milliseconds since this process took the lead with this token; infinite if another process did. */
+  sinceTaken(id: ResourceName, token: FencingToken, nowMs: number): number {
+    const seen = this.#seen.get(id);
+    return seen?.isOwn && seen.token === token ? nowMs - seen.sinceMs : Infinity;
+  }
+
+  /** What this process took and did not give back. */
+  get own(): readonly { readonly id: ResourceName; readonly token: FencingToken }[] {
+    return [...this.#seen].flatMap(([id, { token, isOwn }]) => (isOwn ? [{ id, token }] : []));
+  }
+
+  forget(id: ResourceName): void {
+    this.#seen.delete(id);
+  }
 }

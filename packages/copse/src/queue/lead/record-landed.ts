@@ -4,14 +4,15 @@
  */
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
-import { type Landing, decideLanding } from '../rules/landing.ts';
+import { type Landing, decideLanding, isCommitted } from '../rules/landing.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
 import { landingToResolve } from '../rules/hand-back.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { decideLand } from '../../tasks/rules/outcomes.ts';
 import { change } from '../../board/context.ts';
 import { dropConflictRef, recordResolved } from '../act/conflict-task.ts';
-import { tipOfTarget } from '../act/landing-target.ts';
+import { isOnTarget, tipOfTarget } from '../act/landing-target.ts';
+import { type Lead, requireLead } from './leadership.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -33,18 +34,21 @@ export interface LandedTask {
 
 export type JournalFinished =
   | { readonly kind: 'finished'; readonly landed: readonly LandedTask[] }
-  /** A checkout of the target cannot be put back yet. */
-  | { readonly kind: 'busy'; readonly reason: WaitReason };
+  /** A checkout of the target cannot be put back yet, or the remote cannot be asked. */
+  | { readonly kind: 'busy'; readonly reason: WaitReason }
+  | { readonly kind: 'lead_lost' };
 
 /**
- * Landings that were journalled before a kill: those that the target contains are recorded, the others requeued. First the
- * checkout of the target: from the requeue on, a landing may be cancelled, and nothing of it must be left.
+ * Landings that were journalled before a kill, here or on a machine that is lost: those that the target contains are recorded,
+ * the others requeued. First the checkout of the target: from the requeue on, a landing may be cancelled, and nothing of it
+ * must be left. Where landings are pushed, the remote is asked: the commit may be there, or exist nowhere any more.
  */
 export async function finishJournalled(
   context: RunContext,
-  target: BranchName,
+  lead: Lead,
   landings: readonly Landing[],
 ): Promise<JournalFinished> {
+  const { target } = lead;
   const open = landings.flatMap((landing) =>
     'intent' in landing.state && landing.state.intent !== null
       ? [{ landing, intent: landing.state.intent }]
@@ -56,22 +60,56 @@ export async function finishJournalled(
     const { checkout, reason: detail } = settled;
     return { kind: 'busy', reason: { kind: 'checkout_busy', checkout, detail } };
   }
-  const tip = await tipOfTarget(context, target);
+  const unknown = await fetchUnlessHere(context, target, open);
+  if (unknown !== undefined) return { kind: 'busy', reason: unknown };
   const done: (QueuedChange & { readonly commit: CommitId })[] = [];
+  const tip = await tipOfTarget(context, target);
   for (const { landing, intent } of open) {
     const { id, task, head } = landing;
-    if (await context.git.isAncestor(intent.commit, tip)) {
+    if (await isOnTarget(context, target, intent.commit)) {
       done.push({ landing: id, task, head, commit: intent.commit });
       continue;
     }
     const reason = tip === intent.oldTip ? 'its landing was interrupted' : `${target} moved meanwhile`;
-    await change(context, async (change) => {
-      const current = await change.require('landing', id);
-      await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
-    });
+    const taken = await takeBack(context, lead, [landing], reason);
+    if (taken === 'lead_lost') return { kind: 'lead_lost' };
   }
   const landed = done.length === 0 ? [] : await recordLanded(context, target, done, new Map());
   return { kind: 'finished', landed };
+}
+
+/** Why it cannot be known whether the pushed target has them. */
+async function fetchUnlessHere(
+  { git, landing }: RunContext,
+  target: BranchName,
+  open: readonly { readonly intent: { readonly commit: CommitId } }[],
+): Promise<WaitReason | undefined> {
+  if (!landing.push || (await git.remoteName()) === undefined) return undefined;
+  const local = await git.tip(`refs/heads/${target}`);
+  const isHere = ({ commit }: { readonly commit: CommitId }) =>
+    local === undefined ? Promise.resolve(false) : git.isAncestor(commit, local);
+  if ((await Promise.all(open.map(({ intent }) => isHere(intent)))).every(Boolean)) return undefined;
+  const fetched = await git.fetch([target]);
+  if (fetched.kind === 'fetched' || fetched.because === 'no_remote') return undefined;
+  return { kind: 'remote_unreachable', detail: fetched.reason };
+}
+
+/** Read before: the target did not move to them. From here on they may be cancelled again. */
+export async function takeBack(
+  context: RunContext,
+  lead: Lead,
+  landings: readonly Pick<Landing, 'id' | 'head'>[],
+  reason: string,
+): Promise<'taken_back' | 'lead_lost'> {
+  const taken = await change(context, async (change) => {
+    await requireLead(change, lead);
+    for (const { id, head } of landings) {
+      const current = await change.require('landing', id);
+      if (isCommitted(current))
+        await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
+    }
+  });
+  return taken.kind === 'refused' && taken.refusal.code === 'fenced' ? 'lead_lost' : 'taken_back';
 }
 
 export async function recordLanded(
@@ -80,9 +118,8 @@ export async function recordLanded(
   changes: readonly (QueuedChange & { readonly commit: CommitId })[],
   notes: ReadonlyMap<string, readonly string[]>,
 ): Promise<readonly LandedTask[]> {
-  const tip = await tipOfTarget(context, target);
   const last = changes.at(-1);
-  if (last === undefined || !(await context.git.isAncestor(last.commit, tip))) return [];
+  if (last === undefined || !(await isOnTarget(context, target, last.commit))) return [];
   const before = new Map<string, CommitId>();
   await forgetCandidate(context, target);
   const recorded = await change(context, async (change) => {

@@ -63,9 +63,12 @@ export function openMerging(
     },
     settleTarget: (target) => settleTarget(dir, target, options),
     unsettledTargets: () => notedTargets(dir),
-    async push(branch, commit) {
+    async push(branch, commit, from) {
       await bring(commit);
-      return pushBranch(dir, branch, commit, options.pushTimeoutMs);
+      return pushBranch(dir, branch, commit, {
+        timeoutMs: options.pushTimeoutMs,
+        ...(from !== undefined && { from }),
+      });
     },
     commitAll: (worktree, branch, message) => commitAll(dir, worktree, branch, message),
     unresolved: (worktree) => listUnresolved(dir, worktree),

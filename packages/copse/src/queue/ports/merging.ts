@@ -100,7 +100,8 @@ export type Pushed =
   | { readonly kind: 'pushed' }
   | {
       readonly kind: 'failed';
-      readonly because: 'no_remote' | 'unreachable' | 'rejected';
+      /** `moved`: the remote's branch is not where it was expected. */
+      readonly because: 'no_remote' | 'unreachable' | 'rejected' | 'moved';
       readonly reason: string;
     };
 
@@ -146,8 +147,8 @@ export interface Merging {
   settleTarget(target: BranchName): Promise<TargetSettled>;
   /** Targets with such a move. */
   unsettledTargets(): readonly BranchName[];
-  /** Pushes without force. */
-  push(branch: BranchName, commit: CommitId): Promise<Pushed>;
+  /** Pushes only forwards. With `from`, by compare-and-swap: the remote's branch is at exactly that commit, or absent (null). */
+  push(branch: BranchName, commit: CommitId, from?: CommitId | null): Promise<Pushed>;
   /**
    * Commits all uncommitted changes of a worktree to the task's branch, for an agent that did not or cannot, and finishes a
    * merge. Runs no hook. Throws when HEAD of the worktree, which an agent can write, is not on that branch.

@@ -55,7 +55,7 @@ function alreadyUndone({ id }: Pick<Task, 'id'>, undoing: Exclude<Undoing, { kin
     const reason = `${id} is being undone by ${by}, which is ${undoing.status}.`;
     return refused('wrong_status', reason, `copse why ${by}`);
   }
-  return refused('wrong_status', `${id} was undone by ${by}.`, `copse undo ${by} (to bring it back)`);
+  return refused('wrong_status', `${id} was undone by ${by}.`, `copse undo ${by} # to bring it back`);
 }
 
 /** The task that undoes a landing. The latest entry counts: an earlier undo may be cancelled. */

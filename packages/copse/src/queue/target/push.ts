@@ -1,10 +1,14 @@
-/** Pushes one commit to one branch, never by force, and only to an address that was accepted (remote.ts). */
+/**
+ * Pushes one commit to one branch, only forwards, and only to an address that was accepted (remote.ts). With `from`, the remote
+ * compares and swaps: a push that comes late, from a leader that was stopped meanwhile, changes nothing.
+ */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../ports/merging.ts';
 import { GitFailed, type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
 import { fetchBranches, remoteName, remoteRefs } from '../../git/refs/remote.ts';
+import { isAncestor } from '../../git/refs/refs.ts';
 
 const OPTIONS = [
   '--porcelain',
@@ -18,10 +22,33 @@ export async function pushBranch(
   dir: TrustedDir,
   branch: BranchName,
   commit: CommitId,
-  timeoutMs?: number,
+  { timeoutMs, from }: { readonly timeoutMs?: number | undefined; readonly from?: CommitId | null } = {},
 ): Promise<Pushed> {
-  const answered = await pushAndListen(dir, branch, commit, { timeoutMs });
+  // The lease would let git replace what the branch has.
+  if (from && !(await isAncestor(dir, from, commit)))
+    throw new Error(`${commit} must not be pushed to ${branch}: it does not contain ${from}.`);
+  const answered = await pushAndListen(dir, branch, commit, {
+    timeoutMs,
+    ...(from !== undefined && { from }),
+  });
   return answered.kind === 'pushed' ? { kind: 'pushed' } : answered;
+}
+
+/** Git's own words when another push was first. A remote that notices it later words it differently, so it is asked. */
+const STALE = /^(stale info|fetch first|non-fast-forward)/;
+
+async function hasMoved(
+  dir: TrustedDir,
+  branch: BranchName,
+  from: CommitId | null,
+  refusal: string,
+  until: number,
+): Promise<boolean> {
+  if (STALE.test(refusal)) return true;
+  const ref = `refs/heads/${branch}`;
+  const left = Math.max(1, until - performance.now());
+  const tip = (await remoteRefs(dir, ref, left)).get(ref);
+  return tip !== undefined && tip !== from;
 }
 
 type Answered =
@@ -37,7 +64,12 @@ export async function pushAndListen(
   {
     timeoutMs = defaultPolicy.workspace.fetchTimeoutMs,
     options = [],
-  }: { readonly timeoutMs?: number | undefined; readonly options?: readonly string[] },
+    from,
+  }: {
+    readonly timeoutMs?: number | undefined;
+    readonly options?: readonly string[];
+    readonly from?: CommitId | null;
+  },
 ): Promise<Answered> {
   const remote = remoteName(dir);
   if (remote === undefined) {
@@ -51,12 +83,15 @@ export async function pushAndListen(
     return { kind: 'failed', because, reason: address.reason };
   }
   const asked = options.map((option) => `--push-option=${oneLine(option)}`);
-  const argv = ['push', ...OPTIONS, ...asked, '--', remote, `${commit}:refs/heads/${branch}`];
+  const lease = from === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${from ?? ''}`];
+  const argv = ['push', ...OPTIONS, ...asked, ...lease, '--', remote, `${commit}:refs/heads/${branch}`];
   const until = performance.now() + timeoutMs;
   const result = await reach(dir, argv, timeoutMs);
   const refusal = result.code === 0 ? undefined : refusalIn(result, branch);
   if (refusal !== undefined) {
-    return { kind: 'failed', because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
+    const isLate = from !== undefined && (await hasMoved(dir, branch, from, refusal, until));
+    const because = isLate ? 'moved' : 'rejected';
+    return { kind: 'failed', because, reason: `${remote} did not take ${branch}: ${refusal}` };
   }
   if (result.code === 0 || (await isThere(dir, branch, commit, until - performance.now()))) {
     // Git would do so if the remote had a refspec here. A failure does no harm.

@@ -75,5 +75,13 @@ async function lookHere(
 
 function refusalOf({ verdict }: GateLook, id: TaskId): Refused | undefined {
   if (verdict.kind === 'passed') return undefined;
-  return refused('wrong_status', `${id} is not finished. ${verdict.reason}`, 'copse finish');
+  const { reason } = verdict;
+  const isEmpty = verdict.kind === 'refused' && verdict.because === 'nothing_committed';
+  const unchanged = `copse finish ${id} --no-changes # if there is nothing to change`;
+  return refused(
+    'wrong_status',
+    `${id} is not finished. ${reason}`,
+    `copse finish ${id}`,
+    ...(isEmpty ? [unchanged] : []),
+  );
 }

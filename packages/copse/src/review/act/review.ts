@@ -163,7 +163,7 @@ function refuseIfElsewhere({ id, state }: Task): Refused | undefined {
   if (pullRequest.is === 'wanted' && pullRequest.isPushOnly) return undefined;
   const where = addressOf(pullRequest);
   const reason = `${id} lands by its pull request${where === null ? '' : `: approve and merge it at ${where}`}.`;
-  return refused('wrong_status', reason, `copse merge ${id} (lands it here anyway)`);
+  return refused('wrong_status', reason, `copse merge ${id} # lands it here anyway`);
 }
 
 /** Back to its agent, with the requested changes. */
@@ -207,7 +207,10 @@ async function refuseUnlessHere(
     why === undefined
       ? `Cannot send ${id} back: its agent ${agent} is not configured in this repository.`
       : `Cannot send ${id} back: its agent ${agent} cannot run here: ${why}`;
-  const next = [`copse work ${id} --resume (by hand)`, `copse resume ${id} --message "…" (another agent)`];
+  const next = [
+    `copse work ${id} --resume # by hand`,
+    `copse resume ${id} --message "…" # with another agent`,
+  ];
   return refused('wrong_status', reason, ...(next as [string, ...string[]]));
 }
 

@@ -10,7 +10,8 @@ export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {
     push: async (branch, commit, options = []) => {
       const pushed = await pushAndListen(dir, branch, commit, { timeoutMs, options });
       if (pushed.kind === 'pushed') return { kind: 'pushed', said: pushed.said };
-      return { kind: 'failed', because: pushed.because, reason: pushed.reason };
+      const { because, reason } = pushed;
+      return { kind: 'failed', because: because === 'moved' ? 'rejected' : because, reason };
     },
     refs: (pattern) => remoteRefs(dir, pattern, timeoutMs),
   };

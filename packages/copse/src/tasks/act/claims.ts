@@ -25,7 +25,7 @@ export async function claimNext(
 ): Promise<Task | undefined> {
   const agent = { name: claimant.agent, capabilities };
   const outcome = await change(context, async (change) => {
-    const task = await change.board.nextReady({ at: change.at, agent });
+    const task = await change.board.nextReady({ at: change.at, agent, node: claimant.node });
     if (task === undefined) return undefined;
     await change.apply(decideClaim(task, claimant, change.at, context.policy.lease));
     return change.require('task', task.id);

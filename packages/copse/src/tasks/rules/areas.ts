@@ -33,6 +33,9 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 export interface Area {
   /** Normalised; parsing it again gives the same area. */
   readonly text: string;
+  /** Every path of the area begins with it. */
+  readonly beginning: string;
+  /** Made when it is first needed: most areas are apart by their beginnings. */
   readonly automaton: Automaton;
 }
 
@@ -47,7 +50,21 @@ export function parseArea(text: string): AreaCheck {
   const parsed = parsePieces(Array.from(tidy));
   if ('problem' in parsed)
     return { kind: 'refused', reason: `${quote(tidy)} is not an area: ${parsed.problem}` };
-  return { kind: 'accepted', area: { text: tidy, automaton: toAreaAutomaton(parsed.pieces) } };
+  return { kind: 'accepted', area: areaOf(tidy, parsed.pieces) };
+}
+
+function areaOf(text: string, pieces: readonly Piece[]): Area {
+  const [beginning = ''] = text.split(/[*?[{]/, 1);
+  let automaton: Automaton | undefined;
+  return {
+    text,
+    // `src/**` may mean the folder too.
+    beginning: beginning.replace(/\/$/, ''),
+    get automaton() {
+      automaton ??= toAreaAutomaton(pieces);
+      return automaton;
+    },
+  };
 }
 
 export type AreasOverlap =
@@ -58,11 +75,15 @@ export type AreasOverlap =
 export function areasOverlap(a: readonly Area[], b: readonly Area[]): AreasOverlap {
   for (const left of a) {
     for (const right of b) {
-      if (shareAPath(left.automaton, right.automaton))
+      if (mayBeginAlike(left, right) && shareAPath(left.automaton, right.automaton))
         return { kind: 'overlap', between: [left.text, right.text] };
     }
   }
   return { kind: 'apart' };
+}
+
+function mayBeginAlike({ beginning: one }: Area, { beginning: other }: Area): boolean {
+  return one.startsWith(other) || other.startsWith(one);
 }
 
 /** Whether a path, relative to the repository and with `/` between names, belongs to the area. */

@@ -7,7 +7,10 @@
  *   token   grows by one with every claim of the task and is never given out twice
  *   lease   exists exactly while the task is in_progress; renewing needs the task's highest token
  *   expiry  says nothing about the old process: a late renewal with the highest token still succeeds. After another
- *           claim, the older token changes nothing
+ *           claim, the older token changes nothing. Times are by the clock of the machine that wrote them, so no machine
+ *           judges by them whether another lives: it observes silence (agents/act/observe.ts, queue/lead/leadership.ts)
+ *   delay   until a time by the clock of the machine that recorded it. It spaces retries and says nothing about liveness:
+ *           on a machine whose clock differs, a retry comes earlier or later by the difference
  */
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
@@ -21,7 +24,7 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Claim, type Task, delayCauses, statusPredicate, suggestCommands } from './task.ts';
+import { type Claim, type Task, delayCauses, statusPredicate, refusedFor } from './task.ts';
 import type { TaskEvent } from './events.ts';
 
 /** Who is to hold a task. `grant` chooses the token. */
@@ -50,11 +53,7 @@ export function decideClaim(
   policy: LeasePolicy,
 ): Decision<TaskEvent> {
   if (task.state.status !== 'ready') {
-    return refused(
-      'wrong_status',
-      `Cannot claim ${task.id}: it ${statusPredicate(task.state.status)}.`,
-      ...suggestCommands(task),
-    );
+    return refusedFor(task, `Cannot claim ${task.id}: it ${statusPredicate(task.state.status)}.`);
   }
   const { delay } = task.state;
   if (delay !== null && delay.until > at) {
@@ -86,10 +85,9 @@ export function refuseUnlessHeld(
 ): Refused | undefined {
   if (task.state.status === 'in_progress' && task.state.claim.token === token) return undefined;
   if (token === task.token) {
-    return refused(
-      'wrong_status',
+    return refusedFor(
+      task,
       `This session no longer holds ${task.id}: it ${statusPredicate(task.state.status)}.`,
-      ...suggestCommands(task),
     );
   }
   return refused(
@@ -116,10 +114,6 @@ export function decideRenewal(
   const renewedAt = Math.max(lease.renewedAt + 1, at) as Timestamp;
   const expiresAt = Math.max(lease.expiresAt, leaseEnd(at, policy)) as Timestamp;
   return { kind: 'renewed', lease: { ...lease, renewedAt, expiresAt } };
-}
-
-export function isExpired(lease: Lease, at: Timestamp): boolean {
-  return lease.expiresAt <= at;
 }
 
 function leaseEnd(at: Timestamp, policy: LeasePolicy): Timestamp {

@@ -2,6 +2,7 @@
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { raised } from '../../board/rules/term.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   Delay,
   DoneHow,
   HandbackReason,
+  MoveTarget,
   Task,
   TaskDefinition,
   TaskState,
@@ -70,7 +72,11 @@ export type TaskEvent =
       readonly resolver?: TaskId;
     })
   | Of<'task.paused'>
+  /** Null: any node may take it again. */
+  | (Of<'task.moved'> & { readonly to: MoveTarget | null })
   | (Of<'task.cancelled'> & { readonly reason: string | null })
+  /** The board's server was replaced: see board/rules/term.ts. A session that holds the task keeps its claim. */
+  | (Of<'task.token_raised'> & { readonly token: FencingToken })
   | Of<'task.deleted'>;
 
 /** Why a task is postponed without having failed. */
@@ -83,7 +89,8 @@ export function evolveTask(task: Task | undefined, event: TaskEvent): Task | und
   }
   const before = existing(task, event);
   if (event.type === 'task.deleted') return undefined;
-  return { ...before, ...changed(before, event), updatedAt: event.at };
+  if (event.type === 'task.token_raised') return { ...before, token: event.token };
+  return { ...before, ...settled(before, event), ...changed(before, event), updatedAt: event.at };
 }
 
 function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
@@ -101,9 +108,13 @@ function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
   };
 }
 
+export function raisedTask({ id, token }: Pick<Task, 'id' | 'token'>, at: Timestamp): TaskEvent {
+  return { type: 'task.token_raised', id, at, token: raised(token) };
+}
+
 function changed(
   task: Task,
-  event: Exclude<TaskEvent, { type: 'task.created' | 'task.deleted' }>,
+  event: Exclude<TaskEvent, { type: 'task.created' | 'task.deleted' | 'task.token_raised' }>,
 ): Partial<Task> {
   const since = event.at;
   switch (event.type) {
@@ -171,12 +182,28 @@ function changed(
     }
     case 'task.paused':
       return { state: { status: 'paused', since } };
+    case 'task.moved':
+      return { moveTo: event.to };
     case 'task.cancelled':
       return { state: { status: 'cancelled', since, reason: event.reason } };
     default:
       return unreachable(event);
   }
 }
+
+/** Where a person moved it holds until an attempt takes it, or it needs none any more. */
+function settled(task: Task, { type }: TaskEvent): Pick<Task, 'moveTo'> {
+  return task.moveTo == null || KEEPS_MOVE.has(type) ? {} : { moveTo: null };
+}
+
+const KEEPS_MOVE: ReadonlySet<TaskEvent['type']> = new Set([
+  'task.edited',
+  'task.dependencies_changed',
+  'task.promoted',
+  'task.crashed',
+  'task.parked',
+  'task.moved',
+]);
 
 function waiting(status: 'pending' | 'ready', since: Timestamp): TaskState {
   return status === 'pending' ? { status, since } : { status, since, delay: null };

@@ -27,7 +27,7 @@ import {
   type Task,
   refuseUnlessAllowed,
   statusPredicate,
-  suggestCommands,
+  refusedFor,
   wrongStatus,
 } from './task.ts';
 import type { ParkCause, TaskEvent } from './events.ts';
@@ -261,10 +261,9 @@ function refuseUnlessSubmitted(task: Task, head: CommitId): Refused | undefined 
   const { state } = task;
   if (state.status !== 'in_review') return wrongStatus(task, 'follow');
   if (state.pullRequest !== null && state.head === head) return undefined;
-  return refused(
-    'wrong_status',
+  return refusedFor(
+    task,
     `${task.id} ${statusPredicate(state.status)}, but not with a pull request for ${head}.`,
-    ...suggestCommands(task),
   );
 }
 
@@ -294,11 +293,7 @@ export function decideSubmit(
 
 function refuseUnlessIn(task: Task, landing: Landing): Refused | undefined {
   if (task.state.status === 'landing' && task.state.landing === landing.id) return undefined;
-  return refused(
-    'wrong_status',
-    `${task.id} ${statusPredicate(task.state.status)}, but not as ${landing.id}.`,
-    ...suggestCommands(task),
-  );
+  return refusedFor(task, `${task.id} ${statusPredicate(task.state.status)}, but not as ${landing.id}.`);
 }
 
 function endLanding(

@@ -7,7 +7,7 @@
  * where; decisions.ts and outcomes.ts ask it first.
  */
 
-import { type Refused, refused } from '../../kernel/decision.ts';
+import type { RefusalCode, Refused } from '../../kernel/decision.ts';
 import type {
   AgentName,
   AttemptId,
@@ -135,7 +135,7 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated';
+  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated' | 'drained' | 'moved';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
@@ -144,6 +144,8 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   taken: 'its branch was in use elsewhere',
   handoff: 'its agent handed over to a fresh conversation',
   outdated: 'its runner stopped: its Copse was older than the board',
+  drained: 'the node that ran it drains',
+  moved: 'it was moved to another node',
 };
 
 export type TaskState =
@@ -185,6 +187,12 @@ export interface AddedBy {
   readonly depth: number;
 }
 
+/** The node that a person moved a task to, with its name at that time. */
+export interface MoveTarget {
+  readonly node: NodeId;
+  readonly name: string;
+}
+
 export interface Task extends TaskDefinition {
   readonly id: TaskId;
   readonly createdAt: Timestamp;
@@ -198,6 +206,8 @@ export interface Task extends TaskDefinition {
   /** The latest session; `resume` continues its conversation. */
   readonly session: SessionId | null;
   readonly addedBy?: AddedBy;
+  /** A person moved it: only this node takes it. Null or absent once it is taken, or when the node left. */
+  readonly moveTo?: MoveTarget | null;
 }
 
 /** A task as lists show it. Bodies may be large and are loaded one at a time. */
@@ -223,6 +233,7 @@ export const taskActions = [
   'cancel',
   'restart',
   'resume',
+  'move',
   'delete',
 ] as const;
 
@@ -275,11 +286,21 @@ export const taskTransitions: Transitions = {
     needs_attention: ['in_progress'],
     done: ['in_progress'],
   },
+  move: { pending: ['pending'], ready: ['ready'], in_progress: ['in_progress'] },
   delete: everywhere(['deleted']),
 };
 
 export function isAllowed(action: TaskAction, status: TaskStatus): boolean {
   return taskTransitions[action][status] !== undefined;
+}
+
+/** Refused because of its status. */
+export function refusedFor(
+  task: Pick<Task, 'id' | 'state'>,
+  reason: string,
+  code: RefusalCode = 'wrong_status',
+): Refused {
+  return { kind: 'refused', refusal: { code, reason, next: suggestCommands(task), task: task.id } };
 }
 
 /** By its status alone; `copse why` asks the board too. */
@@ -311,6 +332,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   cancel: (id) => `cancel ${id}`,
   restart: (id) => `restart ${id}`,
   resume: (id) => `resume ${id}`,
+  move: (id) => `move ${id}`,
   delete: (id) => `delete ${id}`,
 };
 
@@ -319,9 +341,8 @@ export function refuseUnlessAllowed(task: Task, action: TaskAction): Refused | u
 }
 
 export function wrongStatus(task: Task, action: TaskAction): Refused {
-  return refused(
-    'wrong_status',
+  return refusedFor(
+    task,
     `Cannot ${actionTexts[action](task.id)}: it ${statusPredicate(task.state.status)}.`,
-    ...suggestCommands(task),
   );
 }

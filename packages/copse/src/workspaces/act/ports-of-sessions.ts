@@ -83,7 +83,7 @@ async function takeSome(
     if (taken.has(id) || !(await probe.isFree(port))) continue;
     const outcome = await change(context, async (change) => {
       const resource = await change.board.get('resource', id);
-      await change.apply(decideTake(id, resource, holder, null, change.at));
+      await change.apply(decideTake(id, resource, holder, { until: null }, change.at));
     });
     // Refused: another process took it first.
     if (outcome.kind === 'done') missing -= 1;

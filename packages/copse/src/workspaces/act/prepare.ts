@@ -344,6 +344,6 @@ function setupFailed(
     kind: 'refused',
     because: 'setup_failed',
     reason: `The worktree of ${task} is at ${path}, but its set-up failed at: ${command}\n${tail.join('\n')}`,
-    next: [`read ${log}`, `copse work ${task} --resume (runs the set-up again)`],
+    next: [`read ${log}`, `copse work ${task} --resume # runs the set-up again`],
   };
 }

@@ -16,7 +16,7 @@ import {
   drawId,
 } from '../../kernel/ids.ts';
 import type { SessionEvent } from '../../agents/rules/session/session.ts';
-import { type Task, type TaskStatus, suggestCommands } from '../../tasks/rules/task.ts';
+import { type Task, type TaskStatus, refusedFor } from '../../tasks/rules/task.ts';
 import type { TaskEvent } from '../../tasks/rules/events.ts';
 import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
 import { type Outcome, change } from '../../board/context.ts';
@@ -127,11 +127,7 @@ function decideTaking(
   if (state.status === 'in_progress') {
     if (isHeldByHand(context, task)) return 'held_already';
     const who = `${state.claim.agent} on ${state.claim.node}`;
-    return refused(
-      'wrong_status',
-      `${task.id} is already being worked on, by ${who}.`,
-      ...suggestCommands(task),
-    );
+    return refusedFor(task, `${task.id} is already being worked on, by ${who}.`);
   }
   if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
   if (isResumable[state.status]) return decideResume(task, claimant, at, lease);

@@ -114,6 +114,7 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
     countUncommitted(context, path),
   ]);
   const lease = await board.lease(workspace.task);
+  // Only shown: the lease of another machine is by its clock.
   const leaseIsLive = lease !== undefined && lease.expiresAt > context.clock.now();
   const derived = workspaceStatus(workspace.disposition, {
     leaseIsLive,

@@ -106,6 +106,8 @@ export async function whoIsThere(
   };
   const [inside, locks] = await Promise.all([occupancy.inside(path, owners), git.locks(path)]);
   const lease = await board.lease(task);
+  // A lease of another machine is by that machine's clock. It is no reason to remove anything: without a lease that counts,
+  // the folder must still be free of processes, locks and content that git lacks.
   const now = clock.now();
   const hasGit = inside.kind === 'known' && inside.processes.some(({ name }) => name.startsWith('git'));
   const holder =

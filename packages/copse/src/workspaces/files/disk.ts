@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Disk } from '../ports/furnishing.ts';
@@ -8,7 +7,7 @@ export const disk: Disk = {
   async freeBytes(folder) {
     let place = folder;
     while (!existsSync(place)) place = path.dirname(place);
-    const { bavail, bsize } = await statfs(place);
+    const { bavail, bsize } = statfsSync(place);
     return bavail * bsize;
   },
 };

@@ -201,10 +201,7 @@ function switchText({ branch }: FinishFacts, head: HeadFinding): string {
 }
 
 function nothingCommitted({ task, target }: FinishFacts): string {
-  return [
-    `Nothing was committed for ${task}: its branch has no commits beyond ${shown(target)}.`,
-    `Commit the work. If there is nothing to change: copse finish ${task} --no-changes`,
-  ].join('\n');
+  return `Nothing was committed for ${task}: its branch has no commits beyond ${shown(target)}.`;
 }
 
 function gateAccept(

@@ -1,5 +1,5 @@
 import { answerQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
-import { suggestCommands } from '../../../tasks/rules/task.ts';
+import { refusedFor } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -24,12 +24,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       const task = await context.board.get('task', id);
       const open = task && (await openQuestionOf(context.board, task));
       if (options.json) cli.output.json({ task: id, question: open ? questionView(open) : null });
-      else if (task === undefined || open === undefined)
-        fail(
-          'wrong_status',
-          `The agent of ${id} asks no question.`,
-          ...(task === undefined ? (['copse list'] as const) : suggestCommands(task)),
-        );
+      else if (task === undefined) fail('not_found', `The board has no task ${id}.`, 'copse list');
+      else if (open === undefined) orFail(refusedFor(task, `The agent of ${id} asks no question.`));
       else {
         cli.output.line(`${id} ${shown(task.title)}`);
         cli.output.line(indented(questionText(open, context.clock.now()), 4));

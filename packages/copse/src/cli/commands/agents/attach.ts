@@ -15,7 +15,7 @@ export async function run({ cli, words }: Invocation): Promise<void> {
     if (sessions.sessions.length === 0) {
       return fail(
         'not_found',
-        `${id} has no terminal: its agent is not running, or not in tmux.`,
+        `${id} has no terminal: its agent is still starting, has ended, or does not run in tmux.`,
         `copse logs ${id} --follow`,
         `copse why ${id}`,
       );

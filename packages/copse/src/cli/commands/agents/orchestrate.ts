@@ -5,17 +5,21 @@ import { loadOverview } from '../../../explain/overview.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
-import { describeWaiting } from '../../../explain/rules/waiting.ts';
+import { describeWaiting, lackOfAgents } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { keepUp } from '../../../orchestrator/keep-up.ts';
-import { runLoop } from '../../../orchestrator/loop.ts';
+import { type LoopEnd, runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers } from '../../../compose/leftovers.ts';
 import { asOrchestrator } from '../../../compose/board/who-runs.ts';
-import { fail } from '../../failure.ts';
+import { arrivalOf } from '../../../compose/node-facts.ts';
+import { joinNode, staySeen } from '../../../machines/act/join.ts';
+import { fail, orFail } from '../../failure.ts';
+import { drainOnSignal } from '../nodes/drain-on-signal.ts';
+import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
@@ -23,6 +27,9 @@ import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {
+  readonly nodeName?: string;
+  readonly labels?: readonly string[];
+  readonly slots?: string;
   readonly maxAgents?: string;
   readonly maxRetries?: string;
   readonly pollInterval?: string;
@@ -35,26 +42,24 @@ interface Options {
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const limited = limitsOf(options);
+  const told = toldBy(cli, options);
   await withRun(cli, { command: options.command, asNode: true, limited }, async (context, unusable) => {
     for (const { reason } of unusable) cli.output.note(shown(reason));
-    if (context.agents.length === 0) {
-      fail(
-        'invalid',
-        unusable.length === 0
-          ? 'No agent is installed or configured.'
-          : 'None of the agents in copse.yml can run here.',
-        'copse agents detect',
-        'copse orchestrate --command "./my-agent.sh"',
-      );
-    }
+    const lack = lackOfAgents(context);
+    if (lack !== null)
+      fail('invalid', lack.text, lack.command, 'copse orchestrate --command "./my-agent.sh"');
     if (options.dryRun) await showPlan(cli, context, options);
-    else await asOrchestrator(context.home, () => orchestrate(cli, context, options));
+    else {
+      orFail(await joinNode(context, arrivalOf(cli, context, told)));
+      await asOrchestrator(context.home, () => orchestrate(cli, context, options));
+    }
   });
 }
 
-function limitsOf({ maxAgents, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
+function limitsOf({ maxAgents: most, slots, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
+  const [maxAgents, option] = slots === undefined ? [most, '--max-agents'] : [slots, '--slots'];
   const orchestration = {
-    ...(maxAgents !== undefined && { maxAgents: requireCount(maxAgents, '--max-agents', 1) }),
+    ...(maxAgents !== undefined && { maxAgents: requireCount(maxAgents, option, 1) }),
     ...(pollInterval !== undefined && { pollIntervalMs: requireDuration(pollInterval) }),
   };
   const retry = {
@@ -71,9 +76,9 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
   const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
+  const ending = drainOnSignal(context, orchestrator, { stop, tell: (text) => view.problem(null, text) });
   const untaken = new Untaken(context, view);
   const telling = new AbortController();
   const after = await context.board.lastEvent();
@@ -95,7 +100,8 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     onProblem: (reason) => view.problem(null, reason),
   });
   // One that fails ends neither the others nor the loop, and none reads the board after it is closed.
-  const beside = [told, notified, radar, keptUp].map((work) =>
+  const seen = staySeen(context, telling.signal);
+  const beside = [told, notified, radar, keptUp, seen].map((work) =>
     work.catch((error: unknown) => view.problem(null, messageOf(error))),
   );
   try {
@@ -105,6 +111,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
       isOnce: options.once ?? false,
       untilIdle: options.untilIdle ?? false,
       pollIntervalMs: context.policy.orchestration.pollIntervalMs,
+      ending: ending.state,
       onPass: (pass) => {
         view.pass((last = pass));
         if (!options.untilIdle && !options.once) untaken.tell(pass);
@@ -116,20 +123,20 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await view.close();
     const { needsYou } = await loadOverview(context, { isOrchestrated: false, readyLimit: 0 });
     await printEnd(cli, context, end, needsYou);
-    if (end !== 'stopped') await tellLeft(cli, context, last?.waiting ?? []);
+    if (end === 'idle' || end === 'once') await tellLeft(cli, context, last?.waiting ?? []);
     if (end === 'idle') failIfLeft(needsYou, last?.waiting ?? []);
   } finally {
     telling.abort();
     await Promise.all(beside);
     process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
+    ending.close();
   }
 }
 
 async function printEnd(
   { output }: Cli,
   { board, clock }: RunContext,
-  end: 'stopped' | 'idle' | 'once',
+  end: LoopEnd,
   needsYou: readonly NeedsYou[],
 ): Promise<void> {
   const held = await board.held();
@@ -142,6 +149,8 @@ async function printEnd(
     ` ${running.length} agents keep running; \`copse orchestrate\` takes them over again.`,
   ][Math.min(running.length, 2)];
   if (end === 'stopped') output.line(`Stopped.${stillRunning}`);
+  if (end === 'drained') output.line('Drained: no agent runs on this node any more.');
+  if (end === 'left') output.line('Stopped: this node left the board.');
   if (end === 'once' && stillRunning !== '') output.line(`Ran once.${stillRunning}`);
   if (end === 'idle') output.line('Idle: no task can start or land without you.');
   for (const { task, queuedAt, waiting } of await board.openLandings()) {

@@ -26,7 +26,7 @@ function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandl
   else if (said === 'by_hand') {
     output.line(`${task} is stuck: it waits for a person's decision.`);
     output.line(output.style('dim', `  → copse restart ${task} --answer "…"`));
-    output.line(output.style('dim', `  → copse work ${task} --resume (to go on by hand)`));
+    output.line(output.style('dim', `  → copse work ${task} --resume # to go on by hand`));
   } else {
     output.line(`Reported ${task} as stuck.`);
     output.line(

@@ -15,9 +15,11 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
       );
     }
     if (copy.kind === 'left_to_server') {
+      const schema = new URL(board.location).searchParams.get('schema') ?? 'copse';
       fail(
         'wrong_status',
         'The board is on a PostgreSQL server, which Copse does not back up.',
+        `pg_dump --format=custom --schema=${schema} --file=board.dump <its address>`,
         'copse export board.jsonl',
       );
     }

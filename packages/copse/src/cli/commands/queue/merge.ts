@@ -2,7 +2,8 @@ import { waitText } from '../../../explain/rules/queue.ts';
 import { type LandingResult, landNow, queueTask } from '../../../queue/act/merge.ts';
 import { skipChecks } from '../../../queue/act/control.ts';
 import type { RunContext } from '../../../queue/context.ts';
-import type { TaskId } from '../../../kernel/ids.ts';
+import type { BranchName, TaskId } from '../../../kernel/ids.ts';
+import { LeadSilence, queueResource } from '../../../queue/lead/leadership.ts';
 import type { Landing } from '../../../queue/rules/landing.ts';
 import { shown } from '../../../kernel/text.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
@@ -28,7 +29,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json({ landings: landed.map(resultView) });
     const [only, ...others] = landed;
     if (!options.json && only?.kind === 'landed' && others.length === 0)
-      cli.output.line(cli.output.style('dim', `  → copse undo ${only.task} (takes it back)`));
+      cli.output.line(cli.output.style('dim', `  → copse undo ${only.task} # takes it back`));
     const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...further] = failed.map(explain);
     for (const { reason } of further) cli.output.note(shown(reason));
@@ -52,7 +53,11 @@ async function landAll(
   process.on('SIGTERM', onSignal);
   const view = openLandingView(cli, context, landings, options);
   try {
-    return await new Waiting(context, landings, (one) => tell(cli, context, view, one), stop.signal).run();
+    const telling = {
+      ended: (one: LandingResult) => tell(cli, context, view, one),
+      ledElsewhere: (text: string) => view.say([text]),
+    };
+    return await new Waiting(context, landings, telling, stop.signal).run();
   } finally {
     await view.close();
     process.off('SIGINT', onSignal);
@@ -64,40 +69,66 @@ async function landAll(
 const LOOK_EVERY_MS = 300;
 /** Under another leader, a landing that is held for this long is no longer waited for. */
 const PATIENCE_MS = 3_000;
+/** Another leader lands most things within this time, without a word about it. */
+const SILENT_MS = 2_000;
+
+interface Telling {
+  ended(this: void, landed: LandingResult): void;
+  ledElsewhere(this: void, text: string): void;
+}
 
 /** Waits until each landing has landed, was refused, or is held. */
 class Waiting {
   readonly #context: RunContext;
   readonly #landings: readonly Landing[];
-  readonly #tell: (landed: LandingResult) => void;
+  readonly #telling: Telling;
   readonly #signal: AbortSignal;
   readonly #results = new Map<TaskId, LandingResult>();
   readonly #heldSinceMs = new Map<TaskId, number>();
+  /** Of this whole command: after a lead of silence it leads itself. */
+  readonly #silence = new LeadSilence();
+  readonly #toldLeaders = new Set<string>();
 
-  constructor(
-    context: RunContext,
-    landings: readonly Landing[],
-    tell: (landed: LandingResult) => void,
-    signal: AbortSignal,
-  ) {
+  constructor(context: RunContext, landings: readonly Landing[], telling: Telling, signal: AbortSignal) {
     this.#context = context;
     this.#landings = landings;
-    this.#tell = tell;
+    this.#telling = telling;
     this.#signal = signal;
   }
 
   async run(): Promise<readonly LandingResult[]> {
+    const begunMs = this.#context.clock.elapsedMs();
     for (;;) {
       for (const landing of this.#left()) this.#end(await this.#elsewhere(landing));
       const left = this.#left();
       if (left.length === 0) break;
       const tasks = left.map(({ task }) => task);
-      const own = await landNow(this.#context, tasks, { signal: this.#signal });
+      const own = await landNow(this.#context, tasks, { signal: this.#signal, silence: this.#silence });
       for (const landed of own.values()) this.#end(await this.#checked(landed));
+      if (this.#context.clock.elapsedMs() - begunMs > SILENT_MS) await this.#sayWhoLeads();
       if (this.#signal.aborted) for (const { task } of this.#left()) this.#end(interrupted(task));
       else await this.#context.clock.sleep(LOOK_EVERY_MS, this.#signal);
     }
     return this.#landings.flatMap(({ task }) => this.#results.get(task) ?? []);
+  }
+
+  async #sayWhoLeads(): Promise<void> {
+    for (const target of new Set(this.#left().map((landing) => landing.target))) {
+      const holder = (await this.#context.board.get('resource', queueResource(target)))?.holder ?? null;
+      const key = `${target} ${holder}`;
+      if (holder === null || this.#toldLeaders.has(key)) continue;
+      this.#toldLeaders.add(key);
+      this.#telling.ledElsewhere(await this.#leaderText(target, holder));
+    }
+  }
+
+  async #leaderText(target: BranchName, holder: string): Promise<string> {
+    const { board, node, policy } = this.#context;
+    if (holder === node)
+      return `Another Copse process on this machine leads the queue of ${target}; waiting for it.`;
+    const name = (await board.get('node', holder))?.name ?? holder;
+    const seconds = policy.landing.leadMs / 1_000;
+    return `Machine ${shown(name)} leads the queue of ${target}; waiting for it. If it is silent for ${seconds} s, this command takes the lead.`;
   }
 
   #left(): readonly Landing[] {
@@ -109,7 +140,7 @@ class Waiting {
     const isStopped = landed.kind === 'waiting' && this.#signal.aborted;
     const result = isStopped ? interrupted(landed.task) : landed;
     this.#results.set(landed.task, result);
-    this.#tell(result);
+    this.#telling.ended(result);
   }
 
   /** A landing that left the queue meanwhile may have been landed by another leader. */

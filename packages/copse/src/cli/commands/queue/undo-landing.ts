@@ -46,7 +46,7 @@ function print(output: Output, { task, target, landed, commits, diff, undo }: La
     undo === null
       ? `copse undo ${task.id}`
       : isQueued
-        ? `copse merge ${undo.id} (lands it now; a running orchestrator does the same)`
+        ? `copse merge ${undo.id} # lands it now; a running orchestrator does the same`
         : `copse review ${undo.id}`;
   output.line(output.style('dim', `  → ${next}`));
 }

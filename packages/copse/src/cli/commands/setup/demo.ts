@@ -20,7 +20,7 @@ import { printEpilogue, printPrologue } from '../../screen/demo-texts.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
-import { shellWord } from '../../screen/quote.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {

@@ -3,14 +3,25 @@ import { statfs } from 'node:fs/promises';
 import { gitVersion, hasBase } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
 import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
-import { configOf, findRepository, openContext, requireRepository } from '../../../compose/open.ts';
+import {
+  type Repository,
+  configOf,
+  findRepository,
+  nodeHere,
+  openContext,
+  requireRepository,
+} from '../../../compose/open.ts';
+import type { Context } from '../../../board/context.ts';
 import type { Board } from '../../../board/port.ts';
+import { isHeard, silenceText } from '../../../machines/rules/node.ts';
+import { offsetText } from '../nodes/show.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
 import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
-import { shown } from '../../../kernel/text.ts';
+import { counted, shown } from '../../../kernel/text.ts';
+import { time } from '../../../kernel/time.ts';
 import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
@@ -35,9 +46,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     await git(),
     repository(cli),
     ...(await commit(cli)),
-    ...(await settings(cli)),
-    ...(await board(cli)),
-    ...(await agents(cli)),
+    ...(await withSettings(cli)),
     await disk(cli),
     ...(await confinement(cli)),
   ];
@@ -46,7 +55,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   } else {
     for (const { name, state, found, remedy } of checks) {
       const [colour, mark] = marks[state];
-      cli.output.line(`${cli.output.style(colour, mark)} ${name.padEnd(10)} ${shown(found)}`);
+      const lines = shown(found).replaceAll('\n', `\n${' '.repeat(13)}`);
+      cli.output.line(`${cli.output.style(colour, mark)} ${name.padEnd(10)} ${lines}`);
       if (remedy) cli.output.line(`  → ${remedy}`);
     }
   }
@@ -100,24 +110,44 @@ async function commit(cli: Cli): Promise<readonly HealthCheck[]> {
     throw error;
   }
   const found = 'the repository has no commit, so no worktree can be made';
-  return [problem('commit', found, 'git commit --allow-empty --message="First commit"')];
+  const { top, commonDir } = requireRepository(cli);
+  const remedy =
+    top === commonDir
+      ? 'This repository is bare: push a commit to it from a clone.'
+      : 'git commit --allow-empty --message="First commit"';
+  return [problem('commit', found, remedy)];
 }
 
-/** What the repository's own files may decide. */
-async function settings(cli: Cli): Promise<readonly HealthCheck[]> {
+/** Neither the board nor the agents can be looked at without a repository and its settings. */
+async function withSettings(cli: Cli): Promise<readonly HealthCheck[]> {
+  let found;
   try {
-    const found = findRepository(cli.cwd);
-    if (found === undefined) return [];
-    const pending = await loadPending(found);
-    const text = pending.isFirst ? null : pendingText(pending);
-    if (text !== null) return [problem('settings', text, pendingRemedy(pending))];
-    const files = Object.entries(pending.present.files).flatMap(([name, is]) => (is === null ? [] : [name]));
-    return [fine('settings', files.length === 0 ? 'the defaults' : `by ${files.join(', ')}`)];
+    found = findRepository(cli.cwd);
   } catch (error) {
-    // Said of the repository and the board.
+    // Said of the repository.
     if (error instanceof Unavailable) return [];
     throw error;
   }
+  if (found === undefined) return [];
+  try {
+    return [await settings(found), ...(await board(cli)), ...(await agents(cli, found))];
+  } catch (error) {
+    if (error instanceof Unavailable) return [problem('settings', error.message, error.remedy)];
+    throw error;
+  }
+}
+
+/** What the repository's own files may decide. */
+async function settings(found: Repository): Promise<HealthCheck> {
+  const pending = await loadPending(found);
+  const text = pending.isFirst ? null : pendingText(pending);
+  if (text !== null) return problem('settings', text, pendingRemedy(pending));
+  await configOf(found);
+  const files = Object.entries(pending.present.files).flatMap(([name, is]) => (is === null ? [] : [name]));
+  return fine(
+    'settings',
+    files.length === 0 ? 'no copse.yml: the defaults' : `accepted: ${files.join(', ')}`,
+  );
 }
 
 /** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */
@@ -129,12 +159,18 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       const damage = await context.board.findDamage();
       if (damage.length > 0) {
         const found = `${context.board.location} is damaged: ${damage.join('; ')}`;
-        return [problem('board', found, 'copse board restore (keeps the damaged file)')];
+        return [problem('board', found, 'copse board restore # keeps the damaged file')];
       }
       const events = await context.board.lastEvent();
-      const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
+      const found = `${context.board.engine} at ${context.board.location}, ${counted(events, 'event')}`;
       const queues = await context.board.list('queue');
-      return [fine('board', found), ...queues.flatMap(queue), ...(await outdated(cli, context.board))];
+      return [
+        fine('board', found),
+        ...(await nodes(cli, context)),
+        ...(await server(context.board)),
+        ...queues.flatMap(queue),
+        ...(await outdated(cli, context.board)),
+      ];
     } finally {
       await context.board.close();
     }
@@ -142,6 +178,44 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     if (error instanceof Unavailable) return [problem('board', error.message, error.remedy)];
     throw error;
   }
+}
+
+/** Said only when several machines share the board. */
+async function nodes(cli: Cli, context: Context): Promise<readonly HealthCheck[]> {
+  const { loadNodes } = await import('../../../machines/act/nodes.ts');
+  const known = await loadNodes(context);
+  if (known.length < 2) return [];
+  const here = nodeHere(requireRepository(cli));
+  const { silentMs: most } = context.policy.nodes;
+  const names = known.map(({ node, silentMs }) => {
+    const state = [
+      ...(node.id === here ? ['this machine'] : []),
+      ...(node.drain === null ? [] : ['drains']),
+      ...(isHeard(silentMs, most) ? [] : [silenceText(silentMs)]),
+      ...(Math.abs(node.clockOffsetMs ?? 0) < CLOCK_MS ? [] : [offsetText(node.clockOffsetMs ?? 0)]),
+    ];
+    return state.length === 0 ? node.name : `${node.name} (${state.join(', ')})`;
+  });
+  return [fine('nodes', names.join(', '))];
+}
+
+/** A clock that is further off makes times on the board hard to read. */
+const CLOCK_MS = 5_000;
+
+/** Whether a failover can lose what was confirmed. That it may is a choice, no fault. */
+async function server(board: Board): Promise<readonly HealthCheck[]> {
+  const facts = await board.server();
+  if (facts === null) return [];
+  const { isSynchronous, standbys, identity, term } = facts;
+  const terms = term.term > 1 ? `; term ${term.term} since ${time(term.at)}` : '';
+  if (isSynchronous)
+    return [
+      fine('server', `waits for a synchronous standby: a failover loses nothing that was confirmed${terms}`),
+    ];
+  const has = standbys === 0 ? 'no standby' : `${counted(standbys, 'standby')}, none synchronous`;
+  const noticed = identity === null ? ', and Copse cannot notice it' : '; Copse then notices it';
+  const found = `${has}: a failover or a restored backup may lose the last changes${noticed}${terms}`;
+  return [missing('server', found, 'To wait for a standby, set synchronous_standby_names on the server.')];
 }
 
 async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
@@ -155,29 +229,21 @@ async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]>
 }
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
-async function agents(cli: Cli): Promise<readonly HealthCheck[]> {
+async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck[]> {
   const { agentsOf } = await import('../../../compose/run/agents.ts');
-  try {
-    const found = findRepository(cli.cwd);
-    if (found === undefined) return [];
-    const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
-    const names = usable.map(({ name }) => name).join(', ');
-    if (usable.length + unusable.length === 0) {
-      const remedy = 'copse agents detect (says how to install one)';
-      return [missing('agents', 'no agent is installed or configured', remedy)];
-    }
-    return [
-      ...(usable.length === 0 ? [] : [fine('agents', `${names} can run here`)]),
-      ...unusable.map(({ reason }) => problem('agents', reason, AFTER_REPAIR)),
-    ];
-  } catch (error) {
-    // Said of the repository and the board.
-    if (error instanceof Unavailable) return [];
-    throw error;
+  const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
+  const names = usable.map(({ name }) => name).join(', ');
+  if (usable.length + unusable.length === 0) {
+    const remedy = 'copse agents detect # says how to install one';
+    return [missing('agents', 'no agent is installed or configured', remedy)];
   }
+  return [
+    ...(usable.length === 0 ? [] : [fine('agents', `${names} can run here`)]),
+    ...unusable.map(({ reason }) => problem('agents', reason, AFTER_REPAIR)),
+  ];
 }
 
-const AFTER_REPAIR = 'copse agents (shows all of them); after a change of copse.yml: copse config accept';
+const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
 
 /** What a person's own act explains is no fault. */
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {

@@ -4,6 +4,7 @@ import { waitText } from '../../../explain/rules/queue.ts';
 import { eventsSoFar } from '../../../board/events-so-far.ts';
 import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
+import { type LostEvents, lostText, moveOn } from '../../../board/rules/term.ts';
 import { type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Board } from '../../../board/port.ts';
@@ -26,25 +27,42 @@ interface Options {
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const last = options.last === undefined ? undefined : requireNumber(options.last);
-  const from = options.after === undefined ? undefined : requireNumber(options.after);
+  const from = options.after === undefined ? undefined : requireCursor(options.after);
   await withBoard(cli, async ({ board, policy }) => {
     const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
+    const terms = await board.terms();
+    const cursor = { term: from?.term ?? terms.at(-1)?.term ?? 1, number: from?.number ?? 0 };
+    const begin = moveOn(cursor, terms);
+    const onLost = (lost: LostEvents) => tellLost(cli, lost, options);
+    if (begin.lost !== null) await onLost(begin.lost);
+    let { term } = begin.cursor;
+    const { number } = begin.cursor;
     const after = brand<EventNumber>(
-      Math.max(from ?? 0, last === undefined ? 0 : await numberBefore(board, last, task)),
+      Math.max(number, last === undefined ? 0 : await numberBefore(board, last, task)),
     );
     const tasks = new EventTasks(board);
     const print = async (recorded: RecordedEvent) => {
       const isPlain = !options.raw && !options.json;
       const line = isPlain
         ? sentence(cli, recorded, await tasks.of(recorded.event))
-        : eventLine(cli, recorded, options);
+        : eventLine(cli, recorded, term, options);
       await cli.output.raw(`${line}\n`);
     };
     if (options.follow) {
       const stop = new AbortController();
       process.once('SIGINT', () => stop.abort());
       process.once('SIGTERM', () => stop.abort());
-      const follow = { after, task, signal: stop.signal, policy: policy.board };
+      const follow = {
+        after,
+        term,
+        task,
+        signal: stop.signal,
+        policy: policy.board,
+        async onLost(lost: LostEvents) {
+          ({ term } = lost);
+          await onLost(lost);
+        },
+      };
       for await (const recorded of followEvents(board, follow)) await print(recorded);
       return;
     }
@@ -85,9 +103,15 @@ function authorText({ by }: RecordedEvent, task: EventTask | undefined): string 
   return by.name === null || task === undefined ? '' : ` (${by.name})`;
 }
 
-function eventLine(cli: Cli, recorded: RecordedEvent, { json }: Options): string {
+/** Scripts read it among the events. */
+async function tellLost(cli: Cli, lost: LostEvents, { json }: Options): Promise<void> {
+  if (json) await cli.output.raw(`${asJson({ lost })}\n`);
+  else cli.output.note(lostText(lost));
+}
+
+function eventLine(cli: Cli, recorded: RecordedEvent, term: number, { json }: Options): string {
   const view = eventView(recorded);
-  if (json) return asJson(view);
+  if (json) return asJson({ cursor: `${term}:${view.number}`, ...view });
   const time = view.at.replace('T', ' ').slice(0, 19);
   const { event } = recorded;
   const detail = 'reason' in event && event.reason ? ` ${waitText(event.reason)}` : titleOf(recorded);
@@ -97,6 +121,12 @@ function eventLine(cli: Cli, recorded: RecordedEvent, { json }: Options): string
 function titleOf({ event }: RecordedEvent): string {
   if (event.type === 'task.created') return ` ${event.definition.title}`;
   return 'title' in event && event.title ? ` ${event.title}` : '';
+}
+
+/** A number of the present term, or `term:number` as `--json` prints it. */
+function requireCursor(text: string): { readonly term: number | undefined; readonly number: number } {
+  const [number = '', term] = text.split(':').toReversed();
+  return { term: term === undefined ? undefined : requireNumber(term), number: requireNumber(number) };
 }
 
 function requireNumber(text: string): number {

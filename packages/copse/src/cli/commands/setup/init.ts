@@ -40,7 +40,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     fail(
       'wrong_status',
       `${file} already exists and was not changed.`,
-      'copse init --dry-run (prints the proposal)',
+      'copse init --dry-run # prints the proposal',
     );
   }
   await acceptConfig(repository, text);
@@ -51,7 +51,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   output.line('  copse add "Say hello in the README"');
   if (installed.length > 0) output.line('  copse orchestrate --until-idle');
   else {
-    output.line('  copse agents detect   (no agent is installed; this says how to install one)');
+    output.line('  copse agents detect   # no agent is installed; this says how to install one');
     output.line('  copse orchestrate --until-idle');
   }
 }

@@ -1,66 +1,70 @@
-/**
- * Shows lines on a screen of their own, and anew whenever the board changes, until Ctrl+C. The terminal is used as it is, without
- * raw mode, so that leaving takes one write: the other screen goes, the cursor returns, and what was there before is back.
- */
+/** Shows lines on a screen of their own, and anew whenever the board changes, until q or Ctrl+C. */
 
 import type { Board } from '../../../board/port.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
-import { cut } from '../../screen/screen.ts';
-
-const ENTER = '\u001b[?1049h\u001b[?25l';
-const LEAVE = '\u001b[?25h\u001b[?1049l';
-const HOME = '\u001b[H';
-const CLEAR_REST_OF_LINE = '\u001b[K';
-const CLEAR_BELOW = '\u001b[0J';
+import { savedTerminal } from '../../watch/guard.ts';
+import type { PressedKey } from '../../watch/keys.ts';
+import { Renderer } from '../../watch/renderer.ts';
+import { Terminal, stopUntilContinued } from '../../watch/terminal.ts';
 
 /** Ages go on without an event. */
 const REDRAW_MS = 5_000;
 
 export async function watchLines(
-  { output, env }: Cli,
+  cli: Cli,
   board: Board,
   look: () => Promise<readonly string[]>,
   options: { readonly json?: boolean },
 ): Promise<void> {
-  if (options.json || !output.isTerminal || env['TERM'] === 'dumb')
+  if (options.json || !cli.output.isTerminal || !cli.stdin().isTTY || cli.env['TERM'] === 'dumb')
     fail('invalid', '--watch needs a terminal.', 'copse events --follow --json');
   const stop = new AbortController();
   let wake: () => void = () => {};
-  const onSignal = () => (stop.abort(), wake());
-  const onResize = () => wake();
-  const leave = () => void output.raw(LEAVE);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  process.on('SIGWINCH', onResize);
-  const subscription = await board.onChange(() => wake());
-  // Also when drawing fails: the message belongs on the first screen.
+  const quit = () => (stop.abort(), wake());
+  const renderer = new Renderer();
+  const terminal = new Terminal(cli, {
+    saved: savedTerminal(),
+    onKey: (key) => (isQuit(key) ? quit() : isSuspend(key) && void suspend()),
+    onResize: () => wake(),
+    onGone: quit,
+  });
+  const suspend = async () => (await terminal.outside(stopUntilContinued), renderer.forget(), wake());
+  const leave = () => terminal.leave();
+  for (const signal of SIGNALS) process.on(signal, quit);
   process.on('exit', leave);
-  await output.raw(ENTER);
+  const subscription = await board.onChange(() => wake());
+  terminal.enter();
   try {
     while (!stop.signal.aborted) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
-      const lines = await look();
-      await output.raw(frame(lines, output.columns(), output.rows()));
+      const lines = fitting(await look(), terminal.size.rows);
+      terminal.write(renderer.render({ lines, cursor: null }, terminal.size));
       const timer = setTimeout(() => wake(), REDRAW_MS);
       await woken;
       clearTimeout(timer);
     }
   } finally {
-    await output.raw(LEAVE);
+    // Also when drawing fails: the message belongs on the first screen.
+    leave();
     process.off('exit', leave);
-    process.off('SIGWINCH', onResize);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
+    for (const signal of SIGNALS) process.off(signal, quit);
     await subscription.stop();
   }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Written over the last one without clearing first, so that nothing flickers. */
-function frame(lines: readonly string[], columns: number, rows: number): string {
+function isQuit(key: PressedKey): boolean {
+  return (key.kind === 'char' && key.char === 'q') || (key.kind === 'control' && key.letter === 'c');
+}
+
+function isSuspend(key: PressedKey): boolean {
+  return key.kind === 'control' && key.letter === 'z';
+}
+
+function fitting(lines: readonly string[], rows: number): readonly string[] {
   const all = lines.flatMap((line) => line.split('\n'));
-  const more = all.length - (rows - 1);
-  const fitting = more > 0 ? [...all.slice(0, rows - 2), `… and ${more + 1} more lines`] : all;
-  const shown = fitting.map((line) => cut(line, columns) + CLEAR_REST_OF_LINE);
-  return `${HOME}${shown.join('\r\n')}\r\n${CLEAR_BELOW}`;
+  const more = all.length - rows;
+  return more > 0 ? [...all.slice(0, rows - 1), `… and ${more + 1} more lines`] : all;
 }

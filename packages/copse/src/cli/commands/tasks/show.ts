@@ -143,8 +143,9 @@ function agentText({ agent, state }: Task, { session }: ShowFacts): string | nul
 
 function processText({ process }: ShowFacts): string | null {
   if (process === null) return null;
-  const { pid, isHere, isAlive, node } = process;
-  if (!isHere) return `${pid === null ? '' : `pid ${pid} `}on machine ${shown(node)}`;
+  const { pid, isHere, isAlive, node, nodeName } = process;
+  const where = nodeName === null ? `machine ${shown(node)}` : `node ${shown(nodeName)}`;
+  if (!isHere) return `${pid === null ? '' : `pid ${pid} `}on ${where}`;
   if (pid === null) return 'starting on this machine';
   return `pid ${pid} on this machine, ${isAlive ? 'alive' : 'gone: an orchestrator restarts the task'}`;
 }

@@ -84,7 +84,7 @@ async function removeNamed(
   if (outcome.kind === 'question') {
     const { question } = outcome;
     if (!options.yes && !canAsk(cli, options)) {
-      fail('wrong_status', question, `copse cleanup ${task} --yes (uncommitted files are rescued first)`);
+      fail('wrong_status', question, `copse cleanup ${task} --yes # rescues uncommitted files first`);
     }
     if (!(await isAgreed(cli, options, question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });

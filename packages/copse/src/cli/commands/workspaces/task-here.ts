@@ -28,7 +28,7 @@ export async function requireTaskHere(
   return fail(
     'invalid',
     `No task given, and ${shown(top)} is not a task's worktree.`,
-    'copse worktrees (lists the ids)',
+    'copse worktrees # lists the ids',
   );
 }
 

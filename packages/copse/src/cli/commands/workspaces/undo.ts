@@ -5,7 +5,7 @@ import { ignoredView } from '../../../operations/views/workspace-views.ts';
 import { fail, orFail } from '../../failure.ts';
 import { ignoredText } from '../../../explain/changes.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { shellWord } from '../../screen/quote.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { undoLanded } from '../queue/undo-landing.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
 
@@ -57,7 +57,7 @@ async function undoWorktree(
       for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
     }
     const next =
-      what === 'removal' ? `copse cleanup ${task} (removes it again)` : `copse undo ${task} (undoes this)`;
+      what === 'removal' ? `copse cleanup ${task} # removes it again` : `copse undo ${task} # undoes this`;
     cli.output.line(cli.output.style('dim', `  → ${next}`));
     return undefined;
   });

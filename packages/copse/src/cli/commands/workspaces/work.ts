@@ -8,7 +8,7 @@ import { workView } from '../../../operations/views/workspace-views.ts';
 import { canAsk, choose } from '../../ask.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { shellWord } from '../../screen/quote.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { withProgress } from '../../screen/progress.ts';
 import { fields } from '../../screen/render.ts';
 import { requireTaskId } from '../../with-board.ts';
@@ -98,7 +98,7 @@ async function workOn(
       'wrong_status',
       `${describe(id, existing)} Resume it or reset it.`,
       `copse work ${id} --resume`,
-      `copse work ${id} --reset (its contents are rescued first)`,
+      `copse work ${id} --reset # rescues its contents first`,
     );
   }
   const chosen = await choose(describe(id, existing), [

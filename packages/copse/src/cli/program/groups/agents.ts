@@ -95,7 +95,7 @@ function addResume(program: CopseCommand, on: On): void {
     .command('resume')
     .argument('<id>', aTask)
     .description('Start the agent of a task again, in the same conversation.')
-    .details('The task is paused, in review or done, or needs attention.')
+    .details('It starts tasks that are paused, in review or done, or that need attention.')
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')

@@ -15,7 +15,7 @@ function addEvents(program: CopseCommand, on: On): void {
     .command('events')
     .description('Show the events of the board, oldest first.')
     .option('--task <id>', 'only events of this task')
-    .option('--after <number>', 'only events with a higher number')
+    .option('--after <cursor>', 'only later events: a number, or term:number as "cursor" in --json')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--raw', 'print the types of the events instead of sentences')
@@ -54,7 +54,7 @@ function addImport(program: CopseCommand, on: On): void {
 }
 
 function addBoard(program: CopseCommand, on: On): void {
-  const board = program.command('board').description('Back up, restore or rebuild the board.');
+  const board = program.command('board').description('Back up, restore, move, migrate or rebuild the board.');
   board
     .command('backup')
     .description('Copy the board now. An orchestrator also does this at its start and daily.')
@@ -76,8 +76,24 @@ function addBoard(program: CopseCommand, on: On): void {
     ])
     .action(on(() => import('../../commands/board/restore.ts')));
   board
+    .command('migrate')
+    .description('Move the board between SQLite and PostgreSQL, or migrate it to the version of this Copse.')
+    .option('--to <address>', 'move it to a PostgreSQL address, or "sqlite" for the file of this repository')
+    .option('--force', 'without --to: migrate also while nodes or agents of an older Copse use it; they stop')
+    .option('--json', 'print { "from", "to", "records", "events", "aside" }; without --to, { "from", "to" }')
+    .details(
+      'Before a move, stop orchestrators and agents on all machines. The copy is read back and compared line by line before the old board is marked as moved; it is kept and takes no changes. If it is interrupted, the same command goes on. Without --to, it migrates to a newer version, as every command does while no node of an older Copse runs.',
+    )
+    .examples([
+      ['copse board migrate --to postgres://db.example/team', 'for several machines'],
+      ['copse board migrate --to sqlite', 'back into a file'],
+      ['copse board migrate', 'to the version of this Copse'],
+      ['copse board migrate --force', 'without waiting for older nodes'],
+    ])
+    .action(on(() => import('../../commands/board/migrate.ts')));
+  board
     .command('rebuild')
-    .description('Add tasks that the board lost, from git and the worktrees.')
+    .description('Add lost tasks to the board again, from git and the worktrees.')
     .option('--empty', 'only create a new, empty board when the old one is lost')
     .option('--json', 'print { "found", "tasks": [...] }')
     .details(

@@ -72,12 +72,12 @@ function addList(program: CopseCommand, on: On): void {
     .option('--all', 'all finished tasks, not only the latest')
     .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
     .option('--limit <n>', 'at most n tasks')
-    .option('--watch', 'print the list again after each change, until Ctrl+C')
+    .option('--watch', 'keep showing the list, until q or Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore" }')
     .details('On a terminal, long lines are cut. To read a whole reason: copse why <id>')
     .examples([
       ['copse list --status stuck,failed,in_review', 'which tasks wait for you'],
-      ['copse list --sort age --limit 10', 'which tasks have not changed for longest'],
+      ['copse list --sort age --limit 10', 'the ten tasks that have waited longest'],
     ])
     .action(on(() => Promise.resolve({ run: list })));
 }
@@ -133,9 +133,16 @@ function addOrchestrate(program: CopseCommand, on: On): void {
       '--max-agents <n>',
       `most agents that run at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
     )
+    .option('--slots <n>', 'the same as --max-agents')
+    .option('--node-name <name>', 'the name of this node (default: as before, or the name of the host)')
+    .option(
+      '--labels <labels>',
+      'labels of this node, for tasks that require them; replaces those it had (repeat or separate by commas)',
+      byComma,
+    )
     .option(
       '--max-retries <n>',
-      `a task fails at this crash; 1: no retry (default: policy.max_retries, ${retry.maxRetries})`,
+      `a task fails after this many crashes; 1: no retry (default: policy.max_retries, ${retry.maxRetries})`,
     )
     .option(
       '--poll-interval <time>',
@@ -153,12 +160,13 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option('--json', 'with --dry-run: print { "plan": [...] }')
     .details(
-      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over.',
+      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over. SIGTERM drains: no new work starts, running agents may finish within policy.drain_within, then their work is handed over; a second SIGTERM hands it over at once.',
     )
     .examples([
       ['copse orchestrate', 'until Ctrl+C'],
       ['copse up --until-idle --max-agents 8', 'in a script'],
       ['copse up --command "./my-agent.sh"', 'any program can be an agent'],
+      ['copse up --node-name build-1 --labels gpu --slots 8', 'one of several machines'],
     ])
     .action(on(() => import('../../commands/agents/orchestrate.ts')));
 }

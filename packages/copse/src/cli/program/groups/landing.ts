@@ -39,7 +39,7 @@ function addMerge(program: CopseCommand, on: On): void {
     .description('Land finished tasks now, and wait for the result.')
     .option('--now', 'land without checks; Copse records that, and still refuses conflicts')
     .option('--json', 'print { "landings": [...] }')
-    .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel')
+    .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel <id>')
     .examples([
       ['copse merge a1b2', ''],
       ['copse merge a1b2 c3d4', ''],
@@ -119,7 +119,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .description('Queue tasks again, or retry their failed checks now.')
     .option('--json', 'print { "landings": [...] }')
     .details(`
-Copse starts checks that could not run, and checks a failed target again.
+Copse starts checks that could not run before, and checks a failing target branch again.
 The command does not wait for the landing; copse merge does.`)
     .examples([
       ['copse queue retry a1b2', ''],

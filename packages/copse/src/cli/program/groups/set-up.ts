@@ -35,7 +35,7 @@ function addConfig(program: CopseCommand, on: On): void {
     .option('--yes', 'with accept: do not ask')
     .option('--json', 'print it as JSON')
     .details(
-      'Copse uses the accepted version of copse.yml and of the set-up files. A change, also one that landed, takes effect after you run `copse config accept`.',
+      'Copse uses the accepted version of copse.yml and of the set-up files. A change, also one that landed, takes effect after you run `copse config accept`. `copse config accept-remotes` accepts changed addresses of git remotes.',
     )
     .examples([
       ['copse config check', ''],

@@ -39,7 +39,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .alias('rm')
     .argument('<ids...>', 'task ids, or unique beginnings of them')
     .description('Delete tasks, stop their agents and remove their worktrees.')
-    .option('--unlink', 'delete them even if other tasks depend on them; those no longer do')
+    .option('--unlink', 'delete them even if other tasks depend on them, and remove those dependencies')
     .option('--keep-worktree', 'leave their worktrees as they are')
     .option('--yes', 'do not ask')
     .option('--json', 'print { "deleted": [...] }')

@@ -105,7 +105,7 @@ function addCleanup(program: CopseCommand, on: On): void {
     .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .examples([
-      ['copse cleanup', 'those of all done or cancelled tasks'],
+      ['copse cleanup', 'the worktrees of done and cancelled tasks'],
       ['copse cleanup a1b2 --yes', 'without a question'],
     ])
     .action(on(() => import('../../commands/workspaces/cleanup.ts')));

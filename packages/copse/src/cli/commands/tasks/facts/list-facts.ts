@@ -9,7 +9,8 @@ import { configOf, requireRepository } from '../../../../compose/open.ts';
 import { openSight } from '../../../../compose/radar-sight.ts';
 import type { ReasonFacts } from '../../../../explain/rules/reason.ts';
 import { standingText, waitText } from '../../../../explain/rules/queue.ts';
-import { type EventNumber, type SessionId, type TaskId, brand } from '../../../../kernel/ids.ts';
+import { type EventNumber, type NodeId, type SessionId, type TaskId, brand } from '../../../../kernel/ids.ts';
+import { severalNodes } from '../../../../machines/act/several-nodes.ts';
 import { loadQueues } from '../../../../queue/act/view.ts';
 import type { EntryState } from '../../../../queue/rules/view/view.ts';
 import { lastSighting } from '../../../../radar/radar.ts';
@@ -47,13 +48,17 @@ export async function loadFacts(
     'session',
     withSession.map((task) => sessionOf(task) ?? ''),
   );
+  const names = withSession.some(({ state }) => state.status === 'in_progress')
+    ? await severalNodes(board)
+    : new Map<NodeId, string>();
   for (const task of withSession) {
     const session = sessions.get(sessionOf(task) ?? '');
     const attention = session?.state.life === 'live' ? session.state.attention : null;
     const hasAsked = attention !== null && session?.question?.answer === null;
     const question = hasAsked ? await openQuestionOf(board, task) : undefined;
     const message = attention === null || question ? null : await lastMessage(board, task.id, session?.id);
-    facts.set(task.id, { session, question, message });
+    const node = task.state.status === 'in_progress' ? names.get(task.state.claim.node) : undefined;
+    facts.set(task.id, { session, question, message, node });
   }
   if (live.some(({ state }) => state.status === 'landing')) await addPlaces(cli, context, facts);
   return facts;

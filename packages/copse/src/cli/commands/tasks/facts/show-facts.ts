@@ -33,7 +33,7 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
     attention: last?.state.life === 'live' ? last.state.attention : null,
     question: await openQuestionOf(board, task),
     finish: last?.finish,
-    process: await processOfTask(cli, task, attempts.at(-1)?.attempt),
+    process: await processOfTask(cli, board, task, attempts.at(-1)?.attempt),
     workspace: workspaces.findLast((one) => one.worktree !== null),
     waiting: waitingOf(task, landings),
     landed: landedOf(landings),
@@ -86,13 +86,16 @@ function usageOf(usages: readonly Usage[]): Usage | null {
 
 async function processOfTask(
   cli: Cli,
+  board: Context['board'],
   { state }: Task,
   attempt: Attempt | undefined,
 ): Promise<AttemptProcess | null> {
   if (state.status !== 'in_progress' || attempt === undefined || attempt.id !== state.claim.attempt)
     return null;
   const { processOf } = await import('../../../../compose/known-here.ts');
-  return processOf(requireRepository(cli), attempt);
+  const { severalNodes } = await import('../../../../machines/act/several-nodes.ts');
+  const name = (await severalNodes(board)).get(attempt.node) ?? null;
+  return processOf(requireRepository(cli), attempt, name);
 }
 
 function waitingOf({ state }: Task, landings: readonly Landing[]): string | null {

@@ -8,7 +8,7 @@ import { shown } from '../../../../kernel/text.ts';
 import type { Rescue, Restored } from '../../../../git/port.ts';
 import { fail } from '../../../failure.ts';
 import type { Cli, Invocation } from '../../../invocation.ts';
-import { shellWord } from '../../../screen/quote.ts';
+import { shellWord } from '../../../../kernel/shell.ts';
 import { requireRescue } from './require-rescue.ts';
 import { stop, withWorkspaces } from '../../../with-workspaces.ts';
 

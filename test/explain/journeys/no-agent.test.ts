@@ -1,0 +1,102 @@
+/** A repository without a configured agent: no text names a command that is refused for want of one. */
+
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, expect, test } from 'vitest';
+
+import { shellQuoted } from '../../../packages/copse/src/kernel/shell.ts';
+import { answer, copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { endAgents } from '../../support/agents/scripted-agents.ts';
+import { commandsIn, expectPasteable } from '../../support/pasted.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+/** As a shell command: its path needs quotes. One task asks, the others get nothing done. */
+function agentIn(cwd: string, asks: string): string {
+  const folder = path.join(cwd, '.git', "it's");
+  mkdirSync(folder);
+  const program = path.join(folder, 'agent.sh');
+  writeFileSync(program, `#!/bin/sh\n[ "$COPSE_TASK_ID" != ${asks} ] || copse stuck --reason "Which?"\n`);
+  chmodSync(program, 0o755);
+  return shellQuoted(program);
+}
+
+/** One task that asks, one that commits nothing; the last screen of the orchestrator that ran them. */
+async function ran() {
+  const at = { cwd: newRepository(area) };
+  writeFileSync(
+    path.join(at.cwd, 'copse.yml'),
+    `policy: { poll_interval: 300ms, handbacks: { nothing_committed: 0 } }\n`,
+  );
+  const [asks, idle] = await newTasks(['asks', 'idle'], at);
+  const command = agentIn(at.cwd, asks.id);
+  const end = await copse(['orchestrate', '--command', command, '--until-idle'], at);
+  return { at, command, asks: asks.id, idle: idle.id, end };
+}
+
+test('the end of orchestrate --command, why, status and refusals name only commands that work', async () => {
+  const { at, command, asks, idle, end } = await ran();
+  const ends = commandsIn(end.stdout);
+  expect(ends.toSorted()).toEqual(
+    [
+      `copse restart ${asks} --answer "…" --command ${shellQuoted(command)}`,
+      `copse resume ${idle} --command ${shellQuoted(command)}`,
+    ].toSorted(),
+  );
+
+  const stuck = await printed(['why', asks], at);
+  const status = await printed(['status'], at);
+  const answering = `copse restart ${asks} --answer "…" --command "…"`;
+  expect(commandsIn(stuck)).toEqual([answering, `copse work ${asks} --resume`, `copse cancel ${asks}`]);
+  expect(status).toContain(`→ ${answering}`);
+  expect(status).not.toContain('copse orchestrate');
+  expect(status).toContain('No agent is installed or configured. Try: copse agents detect');
+
+  const nothing = await printed(['why', idle], at);
+  const unchanged = `copse work ${idle} --resume && copse finish ${idle} --no-changes`;
+  expect(commandsIn(nothing)[0]).toBe(unchanged);
+  expect(nothing.match(/copse finish/g)).toHaveLength(1);
+  const refusal = await copse(['finish', idle, '--no-changes'], at);
+  expect(refusal.code).toBe(4);
+  expect(commandsIn(refusal.stderr)).toEqual([`copse work ${idle} --resume`, `copse cancel ${idle}`]);
+
+  const paused = await printed(['pause', asks], at);
+  const restart = await copse(['restart', asks], at);
+  expect(restart.stderr).toContain('it is paused');
+  expect(commandsIn(restart.stderr)).toEqual([`copse work ${asks} --resume`, `copse cancel ${asks}`]);
+  const resume = await copse(['resume', asks], at);
+  await expectPasteable([
+    ...[end, refusal, restart, resume].flatMap(({ stdout, stderr }) => [stdout, stderr]),
+    stuck,
+    status,
+    nothing,
+    paused,
+  ]);
+
+  // What they name is done.
+  await answer(['work', idle, '--resume'], at);
+  expect((await answer<{ task: { status: string } }>(['finish', idle, '--no-changes'], at)).task.status).toBe(
+    'done',
+  );
+});
+
+test('add and restart say that no agent can take the task, and not to start an orchestrator', async () => {
+  const at = { cwd: newRepository(area) };
+  const added = await printed(['add', 'x'], at);
+  expect(added).toContain('No agent is installed or configured');
+  const { id } = (await answer<{ tasks: readonly { id: string }[] }>(['list'], at)).tasks[0] ?? { id: '' };
+  expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id} # to do it yourself`]);
+  await expectPasteable([added]);
+  expect((await copse(['agents', 'detect'], at)).code).toBe(0);
+});
+
+test('an agent that may not take the task is named, with the ways around it', async () => {
+  const at = { cwd: newRepository(area) };
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { command: "true" } }\n');
+  const added = await printed(['add', 'x', '--requires', 'gpu'], at);
+  expect(added).toContain('No agent can take it: the agent mine does not offer gpu');
+  expect(added).not.toContain('copse orchestrate');
+  await expectPasteable([added]);
+});

@@ -1,0 +1,65 @@
+/** Texts that said something untrue, twice or too little. */
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, expect, test } from 'vitest';
+
+import { answer, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { commandsIn, expectPasteable } from '../../support/pasted.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+test('why of a done task that stays on its branch shows how to look at it and how to merge it', async () => {
+  const cwd = newRepository(area);
+  writeFileSync(path.join(cwd, 'copse.yml'), 'landing: { policy: none }\n');
+  const [{ id }] = await newTasks(['it’s mine'], { cwd });
+  const { worktree, branch } = await answer<{ worktree: string; branch: string }>(['work', id], { cwd });
+  git(worktree, 'commit', '--quiet', '--allow-empty', '--message=feat: x');
+  await answer(['finish', id], { cwd });
+  const why = await printed(['why', id], { cwd });
+  const steps = await expectPasteable([why]);
+  expect(steps).toEqual([`copse diff ${id}`, `git merge ${branch}`, `copse delete ${id}`]);
+  git(cwd, 'merge', '--quiet', branch);
+});
+
+test('pause and cancel speak of a worktree only if the task has one', async () => {
+  const cwd = newRepository(area);
+  const [without, having] = await newTasks(['a', 'b'], { cwd });
+  await answer(['work', having.id], { cwd });
+  expect(await printed(['cancel', without.id], { cwd })).not.toContain('worktree');
+  expect(await printed(['pause', having.id], { cwd })).toContain('Its worktree was not touched.');
+});
+
+test('why of a failed task names its error once', async () => {
+  const scene = newScene(area, { policy: { max_retries: 0 } });
+  const id = await scene.add('fails', 'echo out; echo the cause >&2; exit 9');
+  await scene.up();
+  const why = await scene.why(id);
+  expect(why).toMatch(/Failed/);
+  const lines = why.split('\n').filter((line) => line.includes('exit code 9'));
+  expect(lines).toHaveLength(1);
+  expect(why.match(/the cause/g)).toHaveLength(1);
+  expect(commandsIn(why)).toEqual([`copse restart ${id}`, `copse cancel ${id}`]);
+});
+
+test('help states shows the whole command for a stuck task', async () => {
+  const text = await printed(['help', 'states'], { cwd: area });
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    'Next: `copse restart <id> --answer "…"`, `copse cancel <id>`.',
+  );
+});
+
+test('doctor says which files with settings a person accepted', async () => {
+  const cwd = newRepository(area);
+  expect(await printed(['doctor'], { cwd })).toMatch(/settings +no copse\.yml: the defaults/);
+  expect(await printed(['doctor'], { cwd: newWith(area) })).toMatch(/settings +accepted: copse\.yml/);
+});
+
+function newWith(folder: string): string {
+  const cwd = newRepository(folder);
+  writeFileSync(path.join(cwd, 'copse.yml'), '{}\n');
+  return cwd;
+}
