@@ -31,7 +31,7 @@ interface Size {
 const sizes = [
   { nodes: 4, agents: 60, rate: 10 },
   { nodes: 16, agents: 250, rate: 42 },
-  { nodes: 64, agents: 1_000, rate: 170 },
+  { nodes: 64, agents: 1_000, rate: 175 },
 ] as const;
 
 export const fleet: Row = {
@@ -80,7 +80,7 @@ async function measureSize(bench: Bench, { nodes, agents, rate, seconds }: Size)
       measured: `${Math.round(transitions / took)} /s`,
       against,
       figure: transitions / took,
-      goal: { atLeast: 2.9 * rate, unit: '/s' },
+      goal: { atLeast: Math.min(500, 2.9 * rate), unit: '/s' },
       limit: null,
     },
     {
