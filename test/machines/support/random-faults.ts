@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { kill } from '../../support/agents/runs.ts';
 import type { PostgresServer } from '../../support/board/postgres.ts';
+import { git } from '../../support/cli.ts';
+import { runGit } from '../../support/git/git-shell.ts';
 import type { Fleet, Machine } from './nodes.ts';
 import type { Proxy } from './proxy.ts';
 
@@ -18,6 +20,8 @@ export interface Scene {
   readonly proxies: ReadonlyMap<Machine, Proxy>;
   /** Only a server of its own can be killed. */
   readonly server?: PostgresServer;
+  /** A new machine, with a way of its own to the board. */
+  readonly join: () => Promise<Machine>;
 }
 
 export interface PlannedFault {
@@ -31,8 +35,10 @@ export interface PlannedFault {
 
 const NETWORK = ['blackhole', 'stall', 'half-open', 'delay', 'cut', 'refuse'] as const;
 const PROCESSES = ['kill-node', 'kill-runner', 'kill-machine', 'stop-runner', 'stop-machine'] as const;
-const REMOTE = ['remote-away', 'remote-refuses'] as const;
-const KINDS = [...NETWORK, ...PROCESSES, ...REMOTE, 'kill-server'] as const;
+const REMOTE = ['remote-away', 'remote-refuses', 'foreign-pushes'] as const;
+/** Recovery takes a restart of the server, or the time that a lead is given: too long for the short version. */
+const SLOW = ['kill-server', 'lose-machine'] as const;
+const KINDS = [...NETWORK, ...PROCESSES, ...REMOTE, ...SLOW] as const;
 export type FaultKind = (typeof KINDS)[number];
 
 export interface FaultLimits {
@@ -41,11 +47,11 @@ export interface FaultLimits {
   readonly leastMs: number;
   readonly mostMs: number;
   readonly mostEvents: number;
-  readonly canKillServer: boolean;
+  readonly isSlow: boolean;
 }
 
 export function drawFaults(draw: () => number, limits: FaultLimits): readonly PlannedFault[] {
-  const kinds = KINDS.filter((kind) => kind !== 'kill-server' || limits.canKillServer);
+  const kinds = limits.isSlow ? KINDS : [...NETWORK, ...PROCESSES, ...REMOTE];
   return Array.from({ length: limits.count }, () => ({
     kind: kinds[Math.floor(draw() * kinds.length)] ?? 'cut',
     machine: Math.floor(draw() * limits.machines),
@@ -58,9 +64,10 @@ export function drawFaults(draw: () => number, limits: FaultLimits): readonly Pl
 /** Lets it happen, waits as long as it lasts, and ends it. */
 export async function suffer(scene: Scene, fault: PlannedFault): Promise<void> {
   const { fleet, proxies } = scene;
-  const one = fleet.machines[fault.machine % fleet.machines.length];
+  const there = fleet.machines.filter(isThere);
+  const one = there[fault.machine % there.length];
   if (one === undefined) throw new Error('There is no machine');
-  const hit = fault.isEverywhere ? fleet.machines : [one];
+  const hit = fault.isEverywhere ? there : [one];
   switch (fault.kind) {
     case 'delay':
     case 'blackhole':
@@ -75,6 +82,13 @@ export async function suffer(scene: Scene, fault: PlannedFault): Promise<void> {
       for (const way of ways) await way.heal();
       return;
     }
+    case 'lose-machine':
+      // Never the first, where the test reads and adds.
+      await there.slice(1).at(-1)?.lose();
+      await sleep(fault.ms);
+      return restart([await scene.join()]);
+    case 'foreign-pushes':
+      return pushForeign(fleet, fault.ms);
     case 'kill-server':
       return scene.server?.crash();
     case 'kill-node':
@@ -112,8 +126,28 @@ export async function suffer(scene: Scene, fault: PlannedFault): Promise<void> {
 /** Machines whose node ended get a new one. */
 export function restart(machines: readonly Machine[]): void {
   for (const machine of machines)
-    if (existsSync(machine.folder) && !(machine.orchestrators.at(-1)?.isRunning ?? false)) machine.start();
+    if (isThere(machine) && !(machine.orchestrators.at(-1)?.isRunning ?? false)) machine.start();
 }
+
+export function isThere({ folder }: Machine): boolean {
+  return existsSync(folder);
+}
+
+/** A person pushes to the target all the time. */
+async function pushForeign({ place, remote }: Fleet, ms: number): Promise<void> {
+  const clone = path.join(place, `person ${(persons += 1)}`);
+  git(place, 'clone', '--quiet', remote, clone);
+  for (const began = performance.now(); performance.now() - began < ms; await sleep(300)) {
+    writeFileSync(path.join(clone, `person ${persons}.txt`), `${performance.now()}\n`);
+    git(clone, 'add', '--all');
+    git(clone, 'commit', '--quiet', '--message=chore: by a person');
+    // Another push may be first.
+    runGit({ cwd: clone, argv: ['pull', '--quiet', '--rebase'] });
+    runGit({ cwd: clone, argv: ['push', '--quiet'] });
+  }
+}
+
+let persons = 0;
 
 async function stopped(pids: readonly number[], ms: number): Promise<void> {
   for (const pid of pids) kill(pid, 'SIGSTOP');
