@@ -27,6 +27,7 @@ import { radar } from './rows/radar.ts';
 import { soak } from './rows/long-running/soak.ts';
 import { wakeUp } from './rows/wake-up.ts';
 import { watch } from './rows/long-running/watch.ts';
+import { travel } from './rows/travel.ts';
 import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
 
@@ -39,6 +40,7 @@ const rows: readonly Row[] = [
   fleet,
   finishedTasks,
   wakeUp,
+  travel,
   worktrees,
   orchestration,
   soak,

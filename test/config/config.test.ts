@@ -30,6 +30,7 @@ agents:
       branch_pattern: 'agent/{agent}/{workItem}-{jobId}-{date}-{schedule}'
       fetch_before_setup: false
       push_on_success: true
+      share_work: false
       create_pr: true
       cleanup_on_failure: true
       commit_message: 'wip: {summary}'
@@ -68,6 +69,7 @@ workspace:
   branch_pattern: '{task}/{slug}'
   fetch_before_setup: true
   push_on_success: false
+  share_work: true
   create_pr: false
   cleanup_on_failure: false
   commit_message: 'agent: {summary}'
@@ -112,6 +114,7 @@ policy:
   min_free_disk: 10GB
   drain_within: 20m
   context_handoff: 70%
+  snapshot_every: 30s
   handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
 maintenance:
   worktree_cleanup:

@@ -68,6 +68,7 @@ export function boardOn(
     findDamage: () => Promise.resolve([]),
     terms: () => Promise.resolve([onlyTerm]),
     server: () => Promise.resolve(null),
+    connection: () => Promise.resolve(null),
     requireCurrent: () => Promise.resolve(),
     close: async () => {},
   };

@@ -235,6 +235,16 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
       drop: () => Promise.resolve(),
       setAside: () => [],
     },
+    headStamp: () => '',
+    work: {
+      push: unused,
+      fetch: unused,
+      list: unused,
+      drop: unused,
+      newBytes: unused,
+      fetched: unused,
+      forget: unused,
+    },
   };
 }
 
@@ -254,6 +264,9 @@ function rescuesFor(node: SimNode, call: <T>(name: string, effect: () => T) => P
     kept: () => call('kept', () => []),
     find: (ref) => call('find a rescue', () => node.rescues.find((one) => one.ref === ref)),
     changes: unused,
+    travelling: unused,
+    wrap: unused,
+    adopt: unused,
     restore: unused,
   };
 }
@@ -397,7 +410,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
           node.runners.set(orders.attempt, started);
         });
       },
-      outdatedOf: () => Promise.resolve(undefined),
+      stoppedOf: () => Promise.resolve(undefined),
       lastWordsOf: () => Promise.resolve(undefined),
       lastLineOf: () => Promise.resolve(null),
       runnerOf: (attempt: AttemptId) => call(`runner of ${attempt}`, () => node.runners.get(attempt)),

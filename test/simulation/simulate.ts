@@ -217,6 +217,7 @@ export class Simulation implements AgentSurroundings {
           checkoutMemory: { load: () => undefined, save: () => {} },
           environment: {},
           stop: stop.signal,
+          onCutOff: () => {},
           // Its first line: a stack differs from run to run.
           log: (line) => world.note(process, `says: ${line.split('\n', 1)[0]}`),
         },

@@ -104,6 +104,8 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   attempt: {
     'attempt.started': { session, task, node, token },
     'attempt.process_known': { pid: 42, startTime: 7 },
+    'attempt.snapshotted': { commit, head: commit, readAt: at },
+    'attempt.travel_problem': { problem: reason },
     'attempt.ended': { reason: 'completed', exitCode: 0 },
   },
   workspace: {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { waitText } from '../../../packages/copse/src/explain/rules/queue.ts';
-import { type BranchName, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import {
+  type BranchName,
+  type CommitId,
+  type NodeId,
+  type TaskId,
+  brand,
+  timestamp,
+} from '../../../packages/copse/src/kernel/ids.ts';
 import { type Landing, evolveLanding, readLanding } from '../../../packages/copse/src/queue/rules/landing.ts';
 import {
   type MergeQueue,
@@ -37,6 +44,15 @@ const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitRea
     remote_unreachable: [
       { kind: 'remote_unreachable', detail: 'timeout' },
       'the remote cannot be reached: timeout',
+    ],
+    head_missing: [
+      {
+        kind: 'head_missing',
+        head: brand<CommitId>('0123456789abcdef'),
+        node: brand<NodeId>('n-a'),
+        detail: 'the remote does not have it yet.',
+      },
+      'the leader does not have its commit 0123456789, which machine n-a finished: the remote does not have it yet.',
     ],
     target_missing: [{ kind: 'target_missing', target: main }, 'there is no branch main to land on'],
     target_diverged: [

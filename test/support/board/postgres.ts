@@ -51,7 +51,13 @@ interface StandbyServer {
 }
 
 /** `durable: false` skips fsync: good for tests that end clients, not the server. */
-export async function startPostgres({ durable }: { readonly durable: boolean }): Promise<PostgresServer> {
+export async function startPostgres({
+  durable,
+  flags: more = [],
+}: {
+  readonly durable: boolean;
+  readonly flags?: readonly string[];
+}): Promise<PostgresServer> {
   const place = durable ? tmpdir() : scratchFolder();
   const folder = await mkdtemp(path.join(place, 'copse-postgres-'));
   const isRoot = process.getuid?.() === 0;
@@ -71,6 +77,7 @@ export async function startPostgres({ durable }: { readonly durable: boolean }):
   const port = await freePort();
   const flags = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '', '-c', 'max_connections=500'];
   if (!durable) flags.push('-c', 'fsync=off', '-c', 'full_page_writes=off');
+  flags.push(...more);
   // Left to itself, it writes its log to disk only when somebody waits for it.
   flags.push('-c', 'wal_writer_delay=10s');
   const start = (own = flags) => startServer(native, own, identity);

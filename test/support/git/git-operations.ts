@@ -16,11 +16,13 @@ import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
 import { git, gitLine, tryGit, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import { fetchBranches, pushDelete } from '../../../packages/copse/src/git/refs/remote.ts';
+import { openWorkRefs } from '../../../packages/copse/src/git/refs/work-refs.ts';
 import { openRescues } from '../../../packages/copse/src/workspaces/git/rescue/rescues.ts';
 import { ignoredIn, uncommittedIn } from '../../../packages/copse/src/git/worktrees/worktrees.ts';
 import {
   type BranchName,
   type CommitId,
+  type FencingToken,
   type TaskId,
   brand,
   timestamp,
@@ -110,6 +112,15 @@ export const operations: Readonly<Record<string, Operation>> = {
       ];
     },
   },
+  'take a snapshot that travels': {
+    run: async (dir, { worktree }) => {
+      const at = timestamp(Date.parse('2026-01-02T03:04:05.678Z'));
+      const of = { task: brand<TaskId>('cp-w0rk'), worktree, branch: branch('task'), at, known: null };
+      const taken = await openRescues(dir).travelling(of);
+      if (taken.kind !== 'captured') return taken;
+      return [taken.left, await gitLine(dir, ['ls-tree', '-r', taken.commit])];
+    },
+  },
   merge: {
     run: async (dir) => {
       const argv = ['merge-tree', '--write-tree', 'refs/heads/main', 'refs/heads/other'];
@@ -150,6 +161,18 @@ export const operations: Readonly<Record<string, Operation>> = {
       const deleted = await pushDelete(dir, 'origin', branch('gone'), brand<CommitId>(tip));
       const show = (folder: string) => plainGit(folder, 'for-each-ref');
       return [deleted, show(origin), show(elsewhere)];
+    },
+    reachesRemote: true,
+  },
+  'push, fetch and remove a snapshot': {
+    run: async (dir, { origin, elsewhere }) => {
+      const work = openWorkRefs(dir);
+      const of = { task: brand<TaskId>('cp-w0rk'), token: 3 as FencingToken };
+      const tip = brand<CommitId>(await gitLine(dir, ['rev-parse', 'refs/heads/task']));
+      const show = (folder: string) => plainGit(folder, 'for-each-ref');
+      const pushed = [await work.push(of, tip), show(origin), show(elsewhere)];
+      const fetched = [await work.fetch([of]), (await work.fetched(of)) === tip];
+      return [pushed, fetched, await work.list(), await work.drop([of]), show(origin), show(elsewhere)];
     },
     reachesRemote: true,
   },

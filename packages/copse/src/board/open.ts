@@ -1,8 +1,9 @@
 /** Opens a board of either engine, and migrates it if necessary. */
 
 import { type Timestamp, timestamp } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { type Board, BoardUnavailable } from './port.ts';
+import type { PostgresOptions } from './postgres/postgres.ts';
 import type { Engine } from './sql/engine.ts';
 import type { NewBoard } from './sql/migrate.ts';
 import { connect } from './sqlite/connection.ts';
@@ -12,17 +13,23 @@ export type BoardAddress =
   | { readonly engine: 'sqlite'; readonly file: string }
   | { readonly engine: 'postgres'; readonly url: string };
 
-export async function openEngine(address: BoardAddress, policy: Policy['board']): Promise<Engine> {
+export async function openEngine(
+  address: BoardAddress,
+  policy: Policy['board'],
+  { limits = defaultPolicy.database, ...connection }: ConnectionOptions = {},
+): Promise<Engine> {
   if (address.engine === 'sqlite') {
     const { openSqlite } = await import('./whole.ts');
     return openSqlite(connect(address.file, policy));
   }
   // Loaded on demand: the driver takes as long to load as the whole command line.
   const { openPostgres } = await import('./postgres/postgres.ts');
-  return openPostgres(address.url, policy);
+  return openPostgres(address.url, { limits, ...connection });
 }
 
-export interface OpenOptions {
+export type ConnectionOptions = Partial<PostgresOptions>;
+
+export interface OpenOptions extends ConnectionOptions {
   /** Called before a board of an older Copse is migrated; throws to keep it as it is. */
   readonly mayMigrate?: (from: number, to: number) => Promise<void>;
   /** Also while others use it: a process of an older Copse then stops. */
@@ -34,12 +41,12 @@ export async function openBoard(
   address: BoardAddress,
   policy: Pick<Policy, 'board' | 'lease' | 'nodes'>,
   fresh: NewBoard,
-  { mayMigrate, isForced = false, onMigrated }: OpenOptions = {},
+  { mayMigrate, isForced = false, onMigrated, ...connection }: OpenOptions = {},
 ): Promise<Board> {
   const known = address.engine === 'sqlite' ? openCurrent(address.file, policy) : undefined;
   if (known !== undefined) return known;
   const { KyselyBoard, migrate } = await import('./whole.ts');
-  const engine = await openEngine(address, policy.board);
+  const engine = await openEngine(address, policy.board, connection);
   try {
     await migrate(engine, fresh, {
       patienceMs: policy.board.writePatienceMs,

@@ -137,9 +137,21 @@ export interface Board extends BoardReader {
   terms(): Promise<readonly BoardTerm[]>;
   /** What its server promises about failovers; null for a file. */
   server(): Promise<BoardServer | null>;
+  /** The connection to the server; null for a file. */
+  connection(): Promise<ConnectionFacts | null>;
   /** Throws `BoardTooNew` when a newer Copse has migrated the board since this process opened it. */
   requireCurrent(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ConnectionFacts {
+  /** As `PostgreSQL 17.5`. */
+  readonly version: string;
+  /** Of one question and its answer. */
+  readonly latencyMs: number;
+  /** As `TLSv1.3`; null without. */
+  readonly tls: string | null;
+  readonly connections: { readonly used: number; readonly most: number };
 }
 
 export type BackedUp =
@@ -160,6 +172,24 @@ export type ImportOutcome =
 /** The board cannot be used at all: not found, too new, unreachable, not a board. */
 export class BoardUnavailable extends Unavailable {
   override readonly name: string = 'BoardUnavailable';
+}
+
+/** The server of the board cannot be reached now, or the connection to it was lost. The same may succeed later. */
+export class BoardAway extends BoardUnavailable {
+  override readonly mayPass = true;
+}
+
+/**
+ * The connection was lost between a commit and its answer. `settle` finds out what became of it, and makes sure that it
+ * stays so; it throws `BoardAway` while the server is away.
+ */
+export class CommitUnknown extends BoardAway {
+  readonly settle: () => Promise<'committed' | 'rolled_back'>;
+
+  constructor(lost: BoardAway, settle: CommitUnknown['settle']) {
+    super(lost.message, lost.remedy, { cause: lost });
+    this.settle = settle;
+  }
 }
 
 /** This process knows an older version of the board, and can no longer use it. */

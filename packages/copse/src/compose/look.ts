@@ -4,7 +4,7 @@ import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { openGit } from '../git/repository.ts';
 import { isAlive } from '../processes/identity.ts';
-import { readOutdated, readRunner } from '../agents/files/attempt-files.ts';
+import { readStopped, readRunner } from '../agents/files/attempt-files.ts';
 import { lastLineOf } from '../agents/files/attempt-log.ts';
 import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
@@ -15,6 +15,7 @@ import {
   attemptSettings,
   configOf,
   nodeHere,
+  type OpenContextOptions,
   openContext,
   requireRepository,
 } from './open.ts';
@@ -29,8 +30,9 @@ import { openRadarMemory } from './radar-sight.ts';
 export async function withLook<T>(
   surroundings: Surroundings,
   work: (context: LookContext, unusable: KnownAgents['unusable']) => Promise<T>,
+  options: OpenContextOptions = {},
 ): Promise<T> {
-  const { context, unusable } = await openLook(surroundings);
+  const { context, unusable } = await openLook(surroundings, options);
   try {
     return await work(context, unusable);
   } finally {
@@ -46,12 +48,13 @@ export function isOrchestrated(surroundings: Surroundings): Promise<boolean> {
 /** The caller closes its board. */
 export async function openLook(
   surroundings: Surroundings,
+  options: OpenContextOptions = {},
 ): Promise<{ readonly context: LookContext; readonly unusable: KnownAgents['unusable'] }> {
   const repository = requireRepository(surroundings);
   const { home, configFolder: root } = repository;
   const config = await configOf(repository);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
-  const context = await openContext(surroundings);
+  const context = await openContext(surroundings, undefined, options);
   return {
     unusable,
     context: {
@@ -69,7 +72,7 @@ export async function openLook(
       root,
       runners: {
         runnerOf: async (attempt) => readRunner(home, attempt),
-        outdatedOf: async (attempt) => readOutdated(home, attempt),
+        stoppedOf: async (attempt) => readStopped(home, attempt),
         lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
       },
       target: config.landing.target,

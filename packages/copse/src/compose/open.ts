@@ -16,7 +16,8 @@ import type { CommandConfinement } from '../workspaces/files/furnish.ts';
 import { authorFrom } from '../board/rules/author.ts';
 import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
-import { BoardUnavailable } from '../board/port.ts';
+import { type Board, BoardUnavailable } from '../board/port.ts';
+import type { Patience } from '../board/patient.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { readOrdersOf } from '../agents/files/attempt-files.ts';
 import { type EffectiveAgent, policyFrom } from '../config/effective.ts';
@@ -73,6 +74,10 @@ interface KnownSettings extends OpenContextOptions {
 }
 
 export interface OpenContextOptions {
+  /** For processes that run long: they wait for a board whose server is away. */
+  readonly patience?: Patience | undefined;
+  /** Holds as few connections as possible, and waits for the board at the start too. */
+  readonly isRunner?: boolean;
   /** For commands that put back a board that was lost: they begin with an empty one. */
   readonly mayReplaceLost?: boolean;
   /** For `copse board migrate`. */
@@ -86,7 +91,7 @@ export interface OpenContextOptions {
 export async function openContext(
   surroundings: Surroundings,
   known?: Policy,
-  { mayReplaceLost = false, migration }: OpenContextOptions = {},
+  { mayReplaceLost = false, patience, isRunner = false, migration }: OpenContextOptions = {},
 ): Promise<Context> {
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
@@ -100,13 +105,26 @@ export async function openContext(
     if (!mayReplaceLost && isWithoutBoard(address.file)) await refuseLost(repository, address.file);
     prepareFolder(repository);
   }
-  const board = await openBoard(
-    address,
-    policy,
-    { id: drawId('bo-', systemRandom), at: systemClock.now() },
-    { mayMigrate: (from, to) => refuseMigration(repository, from, to), ...migration },
-  );
+  const bell = path.join(repository.home, '.copse', 'board-changed');
+  const open = () =>
+    openBoard(
+      address,
+      policy,
+      { id: drawId('bo-', systemRandom), at: systemClock.now() },
+      { mayMigrate: (from, to) => refuseMigration(repository, from, to), isRunner, bell, ...migration },
+    );
+  const board = patience === undefined ? await open() : await openWaiting(open, patience, { isRunner });
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
+}
+
+/** A person who starts an orchestrator is told at once that the board cannot be reached; a runner waits. */
+async function openWaiting(
+  open: () => Promise<Board>,
+  patience: Patience,
+  { isRunner }: { readonly isRunner: boolean },
+): Promise<Board> {
+  const { openPatiently, patientBoard } = await import('../board/patient.ts');
+  return patientBoard(await (isRunner ? openPatiently(open, patience) : open()), patience);
 }
 
 /** False: no board was ever made here. Throws when there was one and it is gone. */
@@ -156,8 +174,8 @@ export async function openWorkspaces(
   const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
   const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
-  const { mayReplaceLost = false } = known;
-  const context = await openContext(surroundings, policy, { mayReplaceLost });
+  const { mayReplaceLost = false, patience, isRunner = false } = known;
+  const context = await openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
@@ -194,7 +212,7 @@ export async function openWorkspaces(
   const workspaces: WorkspaceContext = {
     ...context,
     git,
-    rescues: adapters.openRescues(dir),
+    rescues: adapters.openRescues(dir, context.policy.travel),
     pool,
     sync: adapters.openSync(dir),
     diffs: adapters.openDiffs(dir),

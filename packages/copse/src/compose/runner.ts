@@ -3,9 +3,9 @@
  * agent and itself; the next orchestrator records that as a crash.
  */
 
-import { writeOutdated } from '../agents/files/attempt-files.ts';
+import { writeStopped } from '../agents/files/attempt-files.ts';
 import { type AttemptEnd, runAttempt } from '../agents/run/attempt.ts';
-import { BoardTooNew } from '../board/port.ts';
+import { BoardAway, BoardTooNew } from '../board/port.ts';
 import { announceBeside } from './notices.ts';
 import { type AttemptSurroundings, openAttempt } from './run/attempt.ts';
 
@@ -18,13 +18,20 @@ export async function main(ordersFile: string): Promise<number> {
   const end = await run(ordersFile, { cwd: process.cwd(), env: process.env, stop: stop.signal, log });
   log(`Ended: ${JSON.stringify(end)}`);
   // Last: closing the attempt deletes its files.
-  if (end.kind === 'outdated') writeOutdated(ordersFile, end.reason);
+  if (end.kind === 'outdated' || end.kind === 'cut_off')
+    writeStopped(ordersFile, { because: end.kind, reason: end.reason });
   return 0;
 }
 
-async function run(ordersFile: string, surroundings: AttemptSurroundings): Promise<AttemptEnd> {
+async function run(
+  ordersFile: string,
+  process: Omit<AttemptSurroundings, 'onCutOff' | 'hasGivenUp'>,
+): Promise<AttemptEnd> {
   let attempt;
   const telling = new AbortController();
+  const [cutOff, over] = [new AbortController(), new AbortController()];
+  const hasGivenUp = AbortSignal.any([process.stop, cutOff.signal, over.signal]);
+  const surroundings = { ...process, onCutOff: () => cutOff.abort(), hasGivenUp };
   let told;
   try {
     attempt = await openAttempt(ordersFile, surroundings);
@@ -33,9 +40,13 @@ async function run(ordersFile: string, surroundings: AttemptSurroundings): Promi
     return await runAttempt(attempt.context, attempt.orders);
   } catch (error) {
     if (error instanceof BoardTooNew) return { kind: 'outdated', reason: error.message };
+    if (error instanceof BoardAway && cutOff.signal.aborted)
+      return { kind: 'cut_off', reason: error.message };
     throw error;
   } finally {
     telling.abort();
+    // Notices do not keep a runner from ending.
+    over.abort();
     await told;
     await attempt?.close();
   }

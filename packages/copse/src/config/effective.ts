@@ -26,6 +26,7 @@ export function policyFrom({ policy, landing, workspace, maintenance, notificati
     handback: { ...defaultPolicy.handback, ...policy.handbacks },
     session: { ...defaultPolicy.session, contextHandoffShare: policy.context_handoff },
     workspace: { ...defaultPolicy.workspace, commandTimeoutMs: workspace.command_timeout },
+    travel: { ...defaultPolicy.travel, everyMs: policy.snapshot_every },
     landing: { ...defaultPolicy.landing, checkSlots: landing.slots },
     maintenance: {
       ...defaultPolicy.maintenance,

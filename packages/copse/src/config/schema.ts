@@ -23,7 +23,7 @@ export const configSchema = section(
       .string()
       .regex(/^postgres(ql)?:\/\/\S+$/, { error: 'must be an address that begins with postgres://' })
       .describe(
-        'PostgreSQL address of a board for several machines; default: a file in the repository’s `.copse` folder.',
+        'PostgreSQL address of a board for several machines, as `postgres://user@host/database?schema=name&sslmode=verify-full` (guides/postgres.md); default: a file in the repository’s `.copse` folder.',
       ),
     agents: agents.describe('Agents by name.'),
     workspace: workspaceSection.describe('Where sessions work, unless an agent overrides it.'),

@@ -13,7 +13,8 @@ import {
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
 
-const { orchestration, lease, nodes, retry, handback, session, maintenance, notifications } = defaultPolicy;
+const { orchestration, lease, nodes, retry, handback, session, maintenance, notifications, travel } =
+  defaultPolicy;
 
 const count = z.int().min(0).max(1_000);
 
@@ -53,6 +54,9 @@ export const policySection = section(
     context_handoff: share.describe(
       'Share of the model’s context after which the agent hands over to a new session in the same worktree.',
     ),
+    snapshot_every: duration.describe(
+      'Longest time from a change in a worktree to its snapshot on the remote; only with a board on PostgreSQL.',
+    ),
     handbacks,
   },
   {
@@ -68,6 +72,7 @@ export const policySection = section(
     min_free_disk: formatSize(orchestration.minFreeDiskBytes),
     drain_within: formatDuration(nodes.drainMs),
     context_handoff: formatShare(session.contextHandoffShare),
+    snapshot_every: formatDuration(travel.everyMs),
     handbacks: {},
   },
 ).check(rules.checks.timesAgree);

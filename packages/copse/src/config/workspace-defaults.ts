@@ -15,6 +15,7 @@ export function workspaceDefaults() {
     cleanup_on_failure: workspace.cleanupOnFailure,
     commit_message: finish.commitMessage,
     on_push_failure: landing.onPushFailure,
+    share_work: workspace.shareWork,
     copy: new Array<string>(),
     link: new Array<string>(),
     command_timeout: workspace.commandTimeoutMs,

@@ -35,6 +35,11 @@ const keys = {
   on_push_failure: pushFailure.describe(
     'When the task’s branch cannot be pushed or its pull request cannot be opened: leave the task to a person, continue with a warning, or retry later.',
   ),
+  share_work: z
+    .boolean()
+    .describe(
+      'With a board on PostgreSQL, push snapshots of unfinished and finished work to the remote (`refs/copse/work`), so that other machines can go on with it and land it.',
+    ),
   copy: z
     .array(text)
     .describe(

@@ -1,5 +1,6 @@
 /** Why a task has its status, and which commands would change that. It asks the same rules as the orchestrator. */
 
+import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
@@ -225,9 +226,9 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
   if (attempt === undefined) return [`${claim.agent} is working on it by hand.`];
-  const outdated = await context.runners.outdatedOf(claim.attempt);
-  if (outdated !== undefined)
-    return [`${sentence(delayCauses.outdated)} An orchestrator goes on with it.`, outdated];
+  const stopped = await context.runners.stoppedOf(claim.attempt);
+  if (stopped !== undefined)
+    return [`${sentence(delayCauses[stopped.because])} An orchestrator goes on with it.`, stopped.reason];
   const lease = await board.lease(task.id);
   const session = await board.get('session', claim.session);
   const live = session?.state.life === 'live' ? session.state : undefined;
@@ -239,6 +240,10 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     `${claim.agent} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
+    ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
+    ...(board.engine === 'postgres' && claim.node !== node
+      ? [await snapshotText(board, task.id, clock.now())]
+      : []),
     ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),

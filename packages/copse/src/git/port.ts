@@ -3,7 +3,7 @@
  * and git's message.
  */
 
-import type { AttemptId, BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { AttemptId, BranchName, CommitId, FencingToken, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { WorktreeFacts } from '../workspaces/rules/preparation.ts';
 
 export interface Uncommitted {
@@ -137,7 +137,52 @@ export interface Git {
   worktrees(): readonly { readonly name: string; readonly path: string }[];
   /** The worktree's own git directory, if the folder is or was a worktree. */
   gitDirOf(path: string): string | undefined;
+  /** Differs when HEAD of the worktree moved; reads the times of two files. */
+  headStamp(path: string): string;
   readonly stores: ObjectStores;
+  readonly work: WorkRefs;
+}
+
+/** The snapshot of one attempt on the remote. */
+export interface WorkRef {
+  readonly task: TaskId;
+  readonly token: FencingToken;
+}
+
+export interface RemoteFailure {
+  readonly kind: 'failed';
+  /** `rejected`: it was reached and refused, so it would refuse again. */
+  readonly because: 'no_remote' | 'unreachable' | 'remote_changed' | 'rejected';
+  readonly reason: string;
+}
+
+/** Snapshots on the remote, under `refs/copse/work/<task>/<token>`. */
+export interface WorkRefs {
+  /** Replaces the attempt's earlier snapshot. */
+  push(
+    of: WorkRef,
+    commit: CommitId,
+    timeoutMs?: number,
+  ): Promise<{ readonly kind: 'pushed' } | RemoteFailure>;
+  /** All in one fetch; `missing`: those that the remote lacks. */
+  fetch(
+    refs: readonly WorkRef[],
+  ): Promise<{ readonly kind: 'fetched'; readonly missing: readonly WorkRef[] } | RemoteFailure>;
+  list(): Promise<
+    | { readonly kind: 'listed'; readonly refs: readonly (WorkRef & { readonly commit: CommitId })[] }
+    | RemoteFailure
+  >;
+  /** Removes them, and branches that still have the expected tip, in one push; also the fetched copies here. */
+  drop(
+    refs: readonly WorkRef[],
+    branches?: readonly { readonly branch: BranchName; readonly tip: CommitId }[],
+  ): Promise<{ readonly kind: 'dropped' } | RemoteFailure>;
+  /** How much a push of the commit would send at most. */
+  newBytes(commit: CommitId, except: readonly CommitId[]): Promise<number>;
+  /** The tip of the fetched copy here. */
+  fetched(of: WorkRef): Promise<CommitId | undefined>;
+  /** Removes fetched copies here. */
+  forget(refs: readonly WorkRef[]): Promise<void>;
 }
 
 /** The object store of an attempt in a sandbox. */
@@ -202,6 +247,32 @@ export type SnapshotOutcome =
   /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
   | { readonly kind: 'nothing_to_save' };
 
+/** A snapshot of a worktree that is pushed, so that another machine can go on with it. */
+export interface TravelRequest {
+  readonly task: TaskId;
+  readonly worktree: string;
+  /** The task's branch. */
+  readonly branch: BranchName;
+  readonly at: Timestamp;
+  /** The mark of the last snapshot: with the same one, no commit is made. */
+  readonly known: string | null;
+}
+
+interface TravelFacts {
+  readonly head: CommitId;
+  /** No file differs from HEAD. */
+  readonly isClean: boolean;
+  /** Differs when anything in the snapshot differs. */
+  readonly mark: string;
+  /** Changed files that stay on this machine: too large, or likely to be secrets. */
+  readonly left: readonly string[];
+}
+
+export type TravelSnapshot =
+  | ({ readonly kind: 'captured'; readonly commit: CommitId } & TravelFacts)
+  | ({ readonly kind: 'unchanged' } & TravelFacts)
+  | { readonly kind: 'no_commit' };
+
 /** The tip of a branch that Copse deleted or moved back, if no other ref reaches it. */
 export interface KeptTip {
   readonly ref: string;
@@ -211,6 +282,11 @@ export interface KeptTip {
   readonly subject: string;
 }
 
+export interface TravelledRescue extends Rescue {
+  /** The task's branch, if HEAD was not on it. */
+  readonly branchTip: CommitId | null;
+}
+
 export interface Rescues {
   /** Leaves index, HEAD, branch and files unchanged. Throws when something could not be saved. */
   snapshot(request: SnapshotRequest): Promise<SnapshotOutcome>;
@@ -218,6 +294,12 @@ export interface Rescues {
   kept(): Promise<readonly KeptTip[]>;
   find(ref: string): Promise<Rescue | undefined>;
   changes(rescue: Rescue): Promise<readonly { readonly path: string; readonly change: string }[]>;
+  /** For another machine. Leaves index, HEAD, branch and files unchanged, and makes no ref. */
+  travelling(request: TravelRequest): Promise<TravelSnapshot>;
+  /** The same of a commit alone. */
+  wrap(of: { readonly task: TaskId; readonly head: CommitId; readonly at: Timestamp }): Promise<CommitId>;
+  /** Makes a fetched snapshot a rescue of this machine. Undefined when the commit is none. */
+  adopt(commit: CommitId): Promise<TravelledRescue | undefined>;
   /** Restores files, modes, links, the index and operations in progress; never overwrites a newer file. */
   restore(rescue: Rescue, worktree: string): Promise<Restored>;
 }

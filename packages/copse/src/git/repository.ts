@@ -23,6 +23,7 @@ import {
 } from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
+import { openWorkRefs } from './refs/work-refs.ts';
 import type { TrustedDir } from './process.ts';
 import { stampOfFile } from './directory/trusted-dir.ts';
 import {
@@ -89,6 +90,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     },
     worktrees: () => registrations(dir.commonDir).map(({ name, path: at }) => ({ name, path: at })),
     gitDirOf: (worktree) => gitDirOf(dir, worktree),
+    headStamp: (worktree) => headStamp(gitDirOf(dir, worktree)),
     locks: async (worktree) => locksIn(gitDirOf(dir, worktree)),
     async deleteRemoteBranch(branch, tip) {
       const name = remote();
@@ -96,6 +98,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
       return pushDelete(dir, name, branch, tip);
     },
     stores: openStores(dir),
+    work: openWorkRefs(dir),
   };
 }
 
@@ -103,6 +106,11 @@ function gitDirOf(dir: TrustedDir, worktree: string): string | undefined {
   const registration = registrationOf(dir.commonDir, worktree);
   if (registration.kind === 'registered') return registration.registration.gitDir;
   return registrationAt(dir.commonDir, worktree)?.gitDir;
+}
+
+function headStamp(gitDir: string | undefined): string {
+  if (gitDir === undefined) return '';
+  return ['HEAD', 'logs/HEAD'].map((name) => stampOfFile(path.join(gitDir, name))).join(' ');
 }
 
 /** Reads the configuration again only when it changed: reading starts git. */

@@ -204,11 +204,39 @@ export const limits = {
     depth: 60,
   },
 
-  /** Connections to a board. */
+  /** Connections to a board on PostgreSQL. Its waits add up to less than the 15 s in which a command answers. */
   database: {
+    /** Of one process: a runner holds as few as possible, because there are hundreds. */
     connections: 4,
+    runnerConnections: 2,
+    /** An unused connection is closed after this time. */
+    idleMs: SECOND,
+    runnerIdleMs: 100,
     connectMs: 5 * SECOND,
-    reconnectMs: SECOND,
+    /** On the server: how long a statement waits for a lock, how long it may take, how long a transaction may idle. */
+    lockMs: 5 * SECOND,
+    statementMs: 7 * SECOND,
+    idleInTransactionMs: 10 * SECOND,
+    /** In the client: a statement without an answer, after which the connection counts as dead. */
+    answerMs: 8 * SECOND,
+    /** A migration may take so long. */
+    longMs: 10 * MINUTE,
+    /** A process that was stopped finds the answers in its socket before it counts them as missing. */
+    secondLookMs: 500,
+    /** How often a listening connection is asked for a sign of life; without one, twice this time is its end. */
+    listenEveryMs: 4 * SECOND,
+    /** Between closing a connection and destroying its socket. */
+    closeMs: SECOND,
+    /** How long it may take to find out whether a commit was recorded whose answer was lost. */
+    settleMs: 4 * SECOND,
+    /** Backoff for a lost server: the first wait and the longest. */
+    againFirstMs: 250,
+    againMostMs: 2 * SECOND,
+    /** How long a process that is told to stop waits for a board that does not answer. */
+    lastMs: 2 * SECOND,
+    /** On the server, in seconds and milliseconds: when it gives a client up that vanished. */
+    keepAliveSeconds: 10,
+    clientGoneMs: 20 * SECOND,
     /** A list of ids gives another text for each length. */
     statements: 256,
     snapshotBusyMs: 10 * SECOND,

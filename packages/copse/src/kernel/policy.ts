@@ -14,6 +14,8 @@ export const defaultPolicy = {
     renewEveryMs: 5 * SECOND,
     /** How long after a change of the board a runner checks that it still has its task, so that one check covers many changes. */
     lookAfterMs: 200,
+    /** A runner without the board stops its agent after so many leases: one, and three of grace. */
+    cutOffLeases: 4,
     /** The lease of a person who works by hand; it is not renewed. */
     byHandMs: 7 * DAY,
   },
@@ -157,6 +159,7 @@ export const defaultPolicy = {
     pushOnSuccess: false,
     createPr: false,
     cleanupOnFailure: false,
+    shareWork: true,
     /** Setup and teardown commands, each. */
     commandTimeoutMs: 10 * MINUTE,
     /** Asking a remote for branches, or to delete one. */
@@ -263,6 +266,27 @@ export const defaultPolicy = {
     timeoutMs: 30 * SECOND,
     /** GitHub takes 65,536 characters. */
     bodyLength: 60_000,
+  },
+
+  /** Work that other machines can go on with: snapshots on the remote, if the board is on PostgreSQL. */
+  travel: {
+    /** The longest time from a change to its snapshot. */
+    everyMs: MINUTE,
+    /** How often a runner looks for a new commit or phase, which costs reading the times of two files. */
+    lookEveryMs: SECOND,
+    /** Larger changed files stay on their machine. */
+    fileBytes: 20 * MEGABYTE,
+    /** Of all changed files of a worktree. */
+    changedBytes: 100 * MEGABYTE,
+    /** Of a push during an attempt. Finished work is pushed whatever its size. */
+    pushBytes: 500 * MEGABYTE,
+    /** After a push that failed: the first wait and the longest. */
+    firstAgainMs: SECOND,
+    mostAgainMs: MINUTE,
+    /** How long a runner that lost its task has to push its last snapshot. */
+    lastMs: 10 * SECOND,
+    /** How often an orchestrator removes snapshots of tasks that are over. */
+    tidyEveryMs: 10 * MINUTE,
   },
 
   /** Comparing live branches with each other. */

@@ -6,6 +6,7 @@
 import type { SnapshotReason } from '../board/rules/snapshots.ts';
 import type { RunContext } from '../queue/context.ts';
 import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
+import { tidyShared } from '../workspaces/discard/drop-shared.ts';
 import { sweep } from '../workspaces/discard/sweep.ts';
 import { needsTending, tend } from '../workspaces/act/tend.ts';
 
@@ -21,6 +22,7 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
   const attempt = trying(options);
   let reason: SnapshotReason = 'start';
   let copiedMs = -Infinity;
+  let tidiedMs = -Infinity;
   while (!signal.aborted) {
     if (clock.elapsedMs() - copiedMs >= policy.board.snapshotEveryMs) {
       copiedMs = clock.elapsedMs();
@@ -38,6 +40,10 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
       const problems = await sweep(context, leftovers);
       if (problems.length > 0) throw new Error(problems.join(' '));
     });
+    if (clock.elapsedMs() - tidiedMs >= policy.travel.tidyEveryMs) {
+      tidiedMs = clock.elapsedMs();
+      await attempt('Snapshots on the remote could not be removed', () => tidyShared(context));
+    }
     await clock.sleep(policy.maintenance.tendEveryMs, signal);
   }
 }

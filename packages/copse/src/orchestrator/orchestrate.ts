@@ -11,6 +11,7 @@ import {
   type AttemptId,
   type BranchName,
   type CommitId,
+  type LandingId,
   type TaskId,
   parseTaskId,
 } from '../kernel/ids.ts';
@@ -25,6 +26,7 @@ import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
+import { handIn } from '../queue/lead/heads/hand-in.ts';
 import { LeadSilence, giveBackLeads, lead } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
@@ -32,6 +34,8 @@ import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, handOver, recover } from '../agents/act/recover.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
+import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
 import { processList } from '../kernel/process.ts';
@@ -61,6 +65,8 @@ export interface Pass {
  *   leading       queues that this process leads now
  *   memories      merges and verdicts that it found out about those queues
  *   removalTried  when the removal of a task's worktree was last tried
+ *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
+ *   handedIn      when a finished commit was pushed for the leader of another machine
  *   endingTried   when processes of an attempt could not be ended
  *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
  *   stopping      ends the queues that it leads
@@ -76,6 +82,10 @@ export class Orchestrator {
   readonly #memories = new Map<BranchName, QueueMemory>();
   readonly #silence = new LeadSilence();
   readonly #removalTried = new Map<TaskId, number>();
+  readonly #toDrop = new Set<TaskId>();
+  #dropping: Promise<void> | null = null;
+  #dropFailedMs: number | undefined;
+  readonly #handedIn = new Map<LandingId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
   readonly #reportedNotes = new Set<string>();
@@ -95,6 +105,8 @@ export class Orchestrator {
     this.#handOver(running, here);
     await this.#endLeftovers(running);
     const landings = await this.#context.board.openLandings();
+    this.#handIn(landings);
+    this.#dropLanded();
     if (here.leads) await this.#land(landings);
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
@@ -152,11 +164,12 @@ export class Orchestrator {
 
   /** Nothing runs in the background. */
   get isQuiet(): boolean {
-    return this.#background.size === 0 && this.#leading.size === 0;
+    return this.#background.size === 0 && this.#leading.size === 0 && this.#dropping === null;
   }
 
   async settle(): Promise<void> {
-    while (!this.isQuiet) await Promise.all([...this.#background.values(), ...this.#leading.values()]);
+    while (!this.isQuiet)
+      await Promise.all([...this.#background.values(), ...this.#leading.values(), this.#dropping]);
   }
 
   /** Ends running checks; the next leader starts them again. */
@@ -244,6 +257,40 @@ export class Orchestrator {
   #afterLanding({ task, notes }: LandedTask): void {
     for (const note of notes) this.#onProblem(task, note);
     this.#removeWorktree(task);
+    this.#toDrop.add(task);
+    this.#dropLanded();
+  }
+
+  /** Removes the snapshots of landed tasks from the remote, many in one push. A later pass repeats a push that failed. */
+  #dropLanded(): void {
+    if (this.#dropping !== null || this.#toDrop.size === 0) return;
+    if (this.#isTooSoon(this.#dropFailedMs)) return;
+    const tasks = [...this.#toDrop];
+    const drop = async () => {
+      const problem = await dropShared(this.#context, tasks);
+      this.#dropFailedMs = problem === null ? undefined : this.#context.clock.elapsedMs();
+      if (problem !== null) return this.#reportNote(`Snapshots are still on the remote: ${problem}`);
+      for (const task of tasks) this.#toDrop.delete(task);
+    };
+    this.#dropping = drop()
+      .catch((error: unknown) => {
+        this.#dropFailedMs = this.#context.clock.elapsedMs();
+        this.#reportNote(error instanceof Error ? error.message : String(error));
+      })
+      .finally(() => {
+        this.#dropping = null;
+        this.#dropLanded();
+      });
+  }
+
+  /** For leaders of other machines, which say on the board what they lack. */
+  #handIn(landings: readonly Landing[]): void {
+    for (const landing of landings) {
+      if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id)))
+        continue;
+      this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
+      this.#inBackground(landing.task, () => handIn(this.#context, landing));
+    }
   }
 
   async #handBack(rejected: RejectedLanding): Promise<void> {
@@ -299,7 +346,9 @@ export class Orchestrator {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
       const removed = await removeLanded(this.#context, task);
-      if (removed.kind === 'refused') this.#report(task, removed.reason);
+      // One that is on another machine is removed there.
+      if (removed.kind === 'refused' && (await workspaceOf(this.#context, task)) !== undefined)
+        this.#report(task, removed.reason);
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);
       for (const note of removed.notes) this.#report(task, note);

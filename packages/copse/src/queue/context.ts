@@ -59,7 +59,7 @@ export interface LookContext
   readonly git: Pick<Git, 'detectBase'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
   readonly radar: RadarSight & Pick<Radar, 'memory'>;
-  readonly runners: Pick<Runners, 'runnerOf' | 'outdatedOf' | 'lastLineOf'>;
+  readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf'>;
 }
 
 export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {

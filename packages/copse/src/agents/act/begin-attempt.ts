@@ -74,8 +74,9 @@ export async function beginAttempt(
     await change.apply(decided({ type: 'attempt.started', ...of }));
     // Only the agent that began a conversation can continue it.
     const isSame = session === before?.id && before.agent === agent;
-    const resumed = isSame ? before.conversation : null;
-    const begin: Begin = isSame && request.kind === 'claim' ? { why: 'continued' } : beginOf(task, request);
+    const isHere = isSame && (await wasHere(context, change, task.id, attempt));
+    const resumed = isHere ? before.conversation : null;
+    const begin: Begin = isHere && request.kind === 'claim' ? { why: 'continued' } : beginOf(task, request);
     return { task: id, session, attempt, token, agent, conversation: resumed, begin };
   });
   if (claimed.kind === 'refused') return claimed;
@@ -89,6 +90,17 @@ export async function beginAttempt(
     return { kind: 'done', value: { kind: 'no_runner', reason } };
   }
   return { kind: 'done', value: { kind: 'started', orders } };
+}
+
+/** The files of a conversation are on the machine of its last attempt: elsewhere a fresh one begins, with the ledger. */
+async function wasHere(
+  { node }: RunContext,
+  change: Change,
+  task: TaskId,
+  attempt: AttemptId,
+): Promise<boolean> {
+  const others = (await change.board.list('attempt', { task })).filter(({ id }) => id !== attempt);
+  return others.toSorted((one, other) => other.token - one.token)[0]?.node === node;
 }
 
 /** Keeps what orchestrators begin within the limits, also when several begin something at once. */

@@ -16,6 +16,7 @@ import { refused } from '../../kernel/decision.ts';
 import { type DeleteInput, deleteTasks, refuseDelete } from '../../tasks/act/tasks.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 import { type Removed, removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { waitForEnd } from './stop-task.ts';
 
@@ -46,6 +47,8 @@ export async function deleteWithWorkspaces(
     if (removed !== null && removed.kind !== 'removed') return notDeleted(id, removed, removals);
     removals.set(id, removed);
   }
+  // First: the board forgets with the task where its snapshots are.
+  await dropShared(context, ids);
   const deleted = await deleteTasks(context, ids, input);
   if (deleted.kind === 'refused') return deleted;
   const results: DeletedTask[] = [];

@@ -15,9 +15,20 @@ export interface RunningTask {
   readonly held: HeldTask;
 }
 
-/** How long each lease has not been renewed. */
+/**
+ * How long each lease has not been renewed. Time in which this process could not look does not count: the board was away for
+ * the runners too, or this process was stopped.
+ */
 export class LeaseAges {
+  #lookedMs: number | undefined;
   readonly #seen = new Map<TaskId, { token: FencingToken; renewedAt: Timestamp; sinceMs: number }>();
+
+  /** Before each look; `longestMs` is the time between two looks of a process that runs. */
+  look(nowMs: number, longestMs: number): void {
+    const missedMs = nowMs - (this.#lookedMs ?? nowMs) - longestMs;
+    if (missedMs > 0) for (const one of this.#seen.values()) one.sinceMs += missedMs;
+    this.#lookedMs = nowMs;
+  }
 
   /** Milliseconds since the lease last changed. */
   of(task: TaskId, token: FencingToken, renewedAt: Timestamp, nowMs: number): number {
@@ -32,14 +43,15 @@ export class LeaseAges {
   }
 }
 
-type ObserveContext = Pick<LookContext, 'board' | 'clock' | 'node' | 'occupancy' | 'runners'>;
+type ObserveContext = Pick<LookContext, 'board' | 'clock' | 'node' | 'occupancy' | 'policy' | 'runners'>;
 
 export async function observeRunning(
   context: ObserveContext,
   leaseAges: LeaseAges,
 ): Promise<readonly RunningTask[]> {
-  const { board, clock, node } = context;
+  const { board, clock, node, policy } = context;
   const all = await board.held();
+  leaseAges.look(clock.elapsedMs(), Math.max(policy.lease.renewEveryMs, policy.orchestration.pollIntervalMs));
   leaseAges.forgetAllBut(new Set(all.map(({ task }) => task.id)));
   const running: RunningTask[] = [];
   for (const { task, lease } of all) {

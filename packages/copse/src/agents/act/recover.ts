@@ -28,10 +28,12 @@ import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { StoppedRunner } from '../ports/runners.ts';
 import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
 
 export interface Crash {
   readonly task: TaskId;
@@ -41,7 +43,7 @@ export interface Crash {
   readonly because: 'crashed' | 'timed_out' | 'over_budget' | 'paused';
   readonly exitCode: number | null;
   /** Not the fault of the attempt: the task goes back without using up a retry. */
-  readonly parkedAs?: 'outdated' | 'drained' | 'moved';
+  readonly parkedAs?: StoppedRunner['because'] | 'drained' | 'moved';
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -56,14 +58,14 @@ export async function recover(
   const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
   const reason = words === undefined ? why : `${why}; its log ends with: ${words}`;
   // Before its files are forgotten.
-  const outdated = where === 'here' ? await context.runners.outdatedOf(attempt) : undefined;
+  const stopped = where === 'here' ? await context.runners.stoppedOf(attempt) : undefined;
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining.length > 0) return refuseUnended(context, task, `crashed (${reason})`, remaining);
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
-  if (outdated === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
-  return recordCrash(context, { ...of, reason: outdated, because: 'paused', parkedAs: 'outdated' });
+  if (stopped === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
+  return recordCrash(context, { ...of, ...stopped, because: 'paused', parkedAs: stopped.because });
 }
 
 /**
@@ -194,6 +196,8 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
 
 interface Rescued {
   readonly ref: string | null;
+  /** What is known instead, if its worktree is not here. */
+  readonly known?: string;
   /** Null when they cannot be listed. */
   readonly uncommitted: readonly string[] | null;
   /** Why they are not saved. */
@@ -217,9 +221,9 @@ async function rescueIfReadable(
 async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   const { git, clock } = context;
   const worktree = (await workspaceOf(context, task))?.worktree;
-  if (!worktree) return { ref: null, uncommitted: [] };
+  if (!worktree) return { ref: null, uncommitted: null, known: await whereText(context, task, clock.now()) };
   const facts = await git.look(worktree.path);
-  if (facts.state !== 'healthy') return { ref: null, uncommitted: [] };
+  if (facts.state !== 'healthy') return { ref: null, uncommitted: null, known: UNUSABLE };
   const { changed, untracked } = await git.uncommitted(worktree.path);
   const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
   const uncommitted = [...changed, ...untracked];
@@ -233,13 +237,17 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   }
 }
 
-function crashText({ reason, parkedAs }: Crash, { ref, uncommitted, problem }: Rescued): string {
+const UNUSABLE = 'Its worktree is gone or unusable, so nothing is known about uncommitted files.';
+
+function crashText({ reason, parkedAs }: Crash, { ref, uncommitted, problem, known }: Rescued): string {
   const lines =
-    uncommitted === null
-      ? ['Its worktree cannot be read; nothing in it was changed.']
-      : uncommitted.length === 0
-        ? ['All changes were committed.']
-        : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
+    known !== undefined
+      ? [known]
+      : uncommitted === null
+        ? ['Its worktree cannot be read; nothing in it was changed.']
+        : uncommitted.length === 0
+          ? ['All changes were committed.']
+          : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];

@@ -12,6 +12,7 @@ import { endSession } from '../../tasks/act/end-session.ts';
 import { endAttempt } from './recover.ts';
 import { settleCheckout } from '../../queue/act/settle-checkout.ts';
 import type { RunContext } from '../../queue/context.ts';
+import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 
 export interface Stopped {
   readonly task: Task;
@@ -34,12 +35,15 @@ export async function cancelTask(
   reason: string | null,
 ): Promise<Outcome<Stopped>> {
   await settleCheckout(context, id);
-  return stopTask(context, id, async (change, task) => {
+  const stopped = await stopTask(context, id, async (change, task) => {
     const landing =
       task.state.status === 'landing' ? await change.require('landing', task.state.landing) : undefined;
     await change.apply(decideCancel(task, landing, reason, change.at));
     return { action: 'cancel' };
   });
+  // The orchestrators tidy up what cannot be removed now.
+  if (stopped.kind === 'done') await dropShared(context, [id]);
+  return stopped;
 }
 
 async function stopTask(

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type AttemptId, brand } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Orders } from '../ports/runners.ts';
+import type { Orders, StoppedRunner } from '../ports/runners.ts';
 import { readIfThere } from '../../kernel/system/plain-file.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 
@@ -14,7 +14,7 @@ export interface AttemptFiles {
   readonly orders: string;
   readonly runner: string;
   readonly processes: string;
-  /** Left by a runner that met a board of a newer Copse. */
+  /** Left by a runner that could not tell the board why it stopped. */
   readonly outdated: string;
   /** A folder, for an agent with a sandbox. */
   readonly sandbox: string;
@@ -77,11 +77,13 @@ export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | 
   return text === undefined ? undefined : (JSON.parse(text) as ProcessIdentity);
 }
 
-export function writeOutdated(ordersFile: string, reason: string): void {
-  writeAtomically(ordersFile.replace(/\.json$/, '.outdated.json'), JSON.stringify({ reason }));
+export function writeStopped(ordersFile: string, stopped: StoppedRunner): void {
+  writeAtomically(ordersFile.replace(/\.json$/, '.outdated.json'), JSON.stringify(stopped));
 }
 
-export function readOutdated(home: string, attempt: AttemptId): string | undefined {
+export function readStopped(home: string, attempt: AttemptId): StoppedRunner | undefined {
   const text = readIfThere(attemptFiles(home, attempt).outdated);
-  return text === undefined ? undefined : (JSON.parse(text) as { readonly reason: string }).reason;
+  if (text === undefined) return undefined;
+  // An older Copse wrote only the reason.
+  return { because: 'outdated', ...(JSON.parse(text) as Pick<StoppedRunner, 'reason'>) };
 }

@@ -20,7 +20,7 @@ import { lastLineOf } from './attempt-log.ts';
 import {
   attemptFiles,
   knownAttempts,
-  readOutdated,
+  readStopped,
   readRunner,
   writeOrders,
   writeRunner,
@@ -46,7 +46,7 @@ export function openRunners(settings: RunnersSettings): Runners {
     start: (orders) => start(settings, orders),
     processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
     runnerOf: async (attempt) => readRunner(home, attempt),
-    outdatedOf: async (attempt) => readOutdated(home, attempt),
+    stoppedOf: async (attempt) => readStopped(home, attempt),
     lastWordsOf: async (task, attempt) => lastWords(logOf(home, { task, attempt })),
     lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
     known: async () => knownAttempts(home),

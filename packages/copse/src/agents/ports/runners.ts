@@ -26,13 +26,20 @@ export interface Orders {
 /** Why the attempt begins; part of what the agent is told. */
 export type Begin = BeginOf<string>;
 
+/** A runner that ended through no fault of its agent: the task is started again, and no retry is used up. */
+export interface StoppedRunner {
+  /** A newer Copse migrated the board, or the board could not be reached for longer than the lease and its grace. */
+  readonly because: 'outdated' | 'cut_off';
+  readonly reason: string;
+}
+
 export interface Runners {
   /** Returns as soon as the process runs. The process itself records its identity on the board, a moment later. */
   start(orders: Orders): Promise<void>;
   /** The runner's process, as its starter saw it; undefined when the starter was killed before it wrote it down. */
   runnerOf(attempt: AttemptId): Promise<ProcessIdentity | undefined>;
-  /** Why its runner stopped, if it met a board of a newer Copse, which it could not tell. */
-  outdatedOf(attempt: AttemptId): Promise<string | undefined>;
+  /** Why its runner stopped, if it could not tell the board. */
+  stoppedOf(attempt: AttemptId): Promise<StoppedRunner | undefined>;
   /** The last sentence in the log of its runner; undefined when it printed none. */
   lastWordsOf(task: TaskId, attempt: AttemptId): Promise<string | undefined>;
   /** The last line that its agent printed, without control characters; null when there is none on this machine. */

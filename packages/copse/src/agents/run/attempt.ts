@@ -23,9 +23,10 @@
  * turns and accept commands, and end before the end of the attempt is recorded.
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). So does a
- * board that a newer Copse migrated (`outdated`): the runner leaves a note, with which the newer one uses up no retry. An
- * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or
- * branch is beyond what Copse reads (`needs_attention`).
+ * board that a newer Copse migrated (`outdated`), or that is away for too long (`cut_off`): the runner leaves a note, with
+ * which the next orchestrator uses up no retry. A shorter outage is waited for (board/patient.ts). An exception is a crash of
+ * the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or branch is beyond what
+ * Copse reads (`needs_attention`).
  */
 
 import { decided } from '../../kernel/decision.ts';
@@ -47,10 +48,11 @@ import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
 import { keepBringing } from './bring-objects.ts';
 import { GateAsks, askGate, handBack, mergeFor } from './handback.ts';
-import { type LeaseKeeper, keepLease } from './keep-lease.ts';
+import { CutOff, type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
-import { pushFinished } from './push-finished.ts';
+import { pushFinished } from './share/push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
+import { openTravel } from './share/travel.ts';
 import {
   type RunningAttempt,
   attemptEnvironment,
@@ -73,6 +75,8 @@ export type AttemptEnd =
   | { readonly kind: 'lost' }
   /** The board is of a newer Copse, and cannot be told. */
   | { readonly kind: 'outdated'; readonly reason: string }
+  /** The board was away for longer than the lease and its grace: the agent was stopped, and its work is in the worktree. */
+  | { readonly kind: 'cut_off'; readonly reason: string }
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: AttemptEnding['kind'] };
 
@@ -87,6 +91,10 @@ interface NextTurn {
 export async function runAttempt(context: AttemptContext, orders: Orders): Promise<AttemptEnd> {
   if (!(await recordProcess(context, orders))) return { kind: 'lost' };
   const kept = await keepLease(context, orders.task, orders.token);
+  // What still waits for the board would keep the agent from being stopped.
+  kept.lost.addEventListener('abort', () => kept.lost.reason instanceof CutOff && context.onCutOff(), {
+    once: true,
+  });
   // A runner that is told to stop decides nothing more, as if the lease were lost; the orchestrator sees that it is gone.
   const lease = { ...kept, lost: AbortSignal.any([kept.lost, context.stop]) };
   try {
@@ -113,6 +121,7 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
 
 function lostBy({ lost }: LeaseKeeper): AttemptEnd {
   const reason: unknown = lost.reason;
+  if (reason instanceof CutOff) return { kind: 'cut_off', reason: reason.message };
   return reason instanceof BoardTooNew ? { kind: 'outdated', reason: reason.message } : { kind: 'lost' };
 }
 
@@ -162,9 +171,15 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
         services: [],
         unendable: [],
       };
+      const attempt = { context, orders, lost: lease.lost, ...of };
+      const travel = await openTravel(attempt);
       try {
-        return await takeTurns({ context, orders, lost: lease.lost, ...of });
+        travel?.start();
+        const ended = await takeTurns({ ...attempt, travel });
+        if (ended.kind === 'lost') await travel?.last();
+        return ended;
       } finally {
+        await travel?.stop();
         // Accept commands run in the sandbox too.
         await closeStore(context, orders).catch((error: unknown) => context.log(String(error)));
       }
@@ -259,6 +274,7 @@ async function takeTurn(
     await closeStore(context, orders);
     if (worktree !== null) await settleWorktree(context, prepared.workspace);
     await watchMainCheckout(context, orders, 'end');
+    if (!lost.aborted) await attempt.travel?.now();
     return ended;
   } finally {
     await commands.end();
@@ -322,7 +338,7 @@ async function endProcesses(
 
 /** One that fails before its workspace is prepared has neither warnings nor services. */
 type EndingAttempt = Pick<RunningAttempt, 'context' | 'orders'> &
-  Partial<Pick<RunningAttempt, 'warnings' | 'unendable'>>;
+  Partial<Pick<RunningAttempt, 'warnings' | 'unendable' | 'travel'>>;
 
 /** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
 async function warn(
@@ -347,7 +363,13 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
     const notes = await runAfterHooks(context, orders, prepared, environment);
-    return end(attempt, await finishedBy(context, orders, look, [...notes, ...warnings]), exitCode);
+    const shared = await shareFinished(attempt, look);
+    if (shared === 'lost') return { kind: 'lost' };
+    return end(
+      attempt,
+      await finishedBy(context, orders, look, [...notes, ...shared, ...warnings]),
+      exitCode,
+    );
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;
@@ -359,6 +381,18 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   const isMerged = because === 'conflict' && (await mergeFor(context, orders));
   const prompt = handbackPrompt(because, reason, isMerged);
   return { kind: 'handed_back', prompt, written: await brief(attempt, { because, reason }) };
+}
+
+/** Before the task is queued or in review: another machine may land it. Notes about what it cannot. */
+async function shareFinished(
+  { travel }: RunningAttempt,
+  look: GateLook,
+): Promise<readonly string[] | 'lost'> {
+  const { head, verdict } = look;
+  if (travel === null || head === null || verdict.kind !== 'passed' || !verdict.hasChanges) return [];
+  const shared = await travel.finished(head);
+  if (shared.kind === 'lost') return 'lost';
+  return shared.note === null ? [] : [shared.note];
 }
 
 async function finishedBy(
@@ -398,6 +432,8 @@ async function end(
 ): Promise<AttemptEnd> {
   const { context, orders } = attempt;
   await endProcesses(attempt, []);
+  // What finished has travelled already.
+  if (ending.kind !== 'finished') await attempt.travel?.now(context.policy.travel.lastMs);
   const outcome = await endAttemptWith(context, orders, ending, exitCode);
   if (outcome.kind === 'done') return { kind: ending.kind };
   context.log(outcome.refusal.reason);
@@ -412,6 +448,7 @@ async function crash(
   const { task, attempt, token } = orders;
   context.log(`Crashed: ${of.reason}`);
   await endProcesses(running, []);
+  await running.travel?.now(context.policy.travel.lastMs);
   const outcome = await recordCrash(context, { task, attempt, token, ...of });
   if (outcome.kind === 'done') return { kind: 'crashed', reason: of.reason };
   context.log(outcome.refusal.reason);

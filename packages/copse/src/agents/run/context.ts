@@ -19,6 +19,8 @@ export interface AttemptContext extends RunContext {
   readonly environment: Readonly<Record<string, string>>;
   /** Aborts when the runner is told to stop. */
   readonly stop: AbortSignal;
+  /** Called when the board was away for too long: nothing waits for it any more. */
+  readonly onCutOff: () => void;
   /** Writes a line to the runner's log. */
   readonly log: (line: string) => void;
 }

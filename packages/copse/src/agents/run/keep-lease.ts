@@ -2,8 +2,9 @@
  * Renews the lease of an attempt while its agent works, and tells when it is lost: another attempt holds the task, or a person
  * paused, cancelled or deleted it. An attempt without its lease writes nothing.
  *
- * An unreachable board is no loss: the agent works on, and the next answer shows whether another attempt holds the task. A
- * board that a newer Copse migrated is one: this runner can record nothing any more, and says so as the reason.
+ * An unreachable board is no loss for as long as the lease and its grace last: the agent works on, and the next answer shows
+ * whether another attempt holds the task. After that the runner counts as cut off: another machine may have the task, so
+ * this agent stops. A board that a newer Copse migrated is a loss at once: this runner can record nothing any more.
  */
 
 import type { FencingToken, TaskId } from '../../kernel/ids.ts';
@@ -17,6 +18,11 @@ export interface LeaseKeeper {
   stop(): Promise<void>;
 }
 
+/** The board was away for longer than the lease and its grace. */
+export class CutOff extends Error {
+  override readonly name = 'CutOff';
+}
+
 export async function keepLease(
   { board, clock, policy }: { readonly board: Board; readonly clock: Timer; readonly policy: Policy },
   task: TaskId,
@@ -25,9 +31,13 @@ export async function keepLease(
   const lost = new AbortController();
   const stopped = new AbortController();
   const over = AbortSignal.any([lost.signal, stopped.signal]);
+  // Counted while this process runs: one that was stopped asks the board before it counts as cut off.
+  let silentMs = 0;
   const attempt = async <T>(ask: () => Promise<T>, isHeld: (answer: T) => boolean): Promise<void> => {
     try {
-      if (!isHeld(await ask()) && !stopped.signal.aborted) lost.abort();
+      const holds = isHeld(await ask());
+      silentMs = 0;
+      if (!holds && !stopped.signal.aborted) lost.abort();
     } catch (error) {
       if (error instanceof BoardTooNew) lost.abort(error);
       // Otherwise the board could not be reached; the next renewal asks again.
@@ -53,6 +63,19 @@ export async function keepLease(
       await clock.sleep(policy.lease.renewEveryMs, over);
     }
   })();
+  const { renewEveryMs, durationMs, cutOffLeases } = policy.lease;
+  const watching = (async () => {
+    let lookedMs = clock.elapsedMs();
+    while (!over.aborted) {
+      await clock.sleep(renewEveryMs, over);
+      const nowMs = clock.elapsedMs();
+      silentMs += Math.min(nowMs - lookedMs, 2 * renewEveryMs);
+      lookedMs = nowMs;
+      if (silentMs < durationMs * cutOffLeases || over.aborted) continue;
+      const seconds = Math.round(silentMs / 1_000);
+      lost.abort(new CutOff(`The board could not be reached for ${seconds} s, so its agent was stopped.`));
+    }
+  })();
   let isLooking = false;
   const subscription = await board.onChange(() => {
     if (isLooking || over.aborted) return;
@@ -67,7 +90,7 @@ export async function keepLease(
     async stop() {
       stopped.abort();
       await subscription.stop();
-      await renewing;
+      await Promise.all([renewing, watching]);
     },
   };
 }

@@ -10,10 +10,12 @@ import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { type Prepared, prepareWorkspace } from '../../workspaces/act/prepare.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import { processList } from '../../kernel/process.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import { endAttempt } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { AttemptContext } from './context.ts';
+import { saysProblem } from './share/travel.ts';
 import { type PreparedWorkspace, asNode } from './surroundings.ts';
 
 export type AttemptPlace =
@@ -48,7 +50,8 @@ export async function prepareAttempt(
   }
   const worktree = prepared.branch === null && prepared.base === null ? null : prepared.path;
   if (worktree !== null) {
-    await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
+    if (!prepared.isTakenOver)
+      await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
     await settleWorktree(context, prepared.workspace);
   }
   context.reports.clear(reportFolder(context, task.id, worktree));
@@ -71,17 +74,26 @@ async function endEarlier(context: AttemptContext, { task, attempt }: Orders): P
   }
 }
 
-/** Waits while another process prepares or removes the same worktree. */
+/** Waits while another process prepares or removes the same worktree, and while the remote with its work is away. */
 async function prepareWhenFree(
   context: AttemptContext,
-  { agent, session, token }: Orders,
+  { agent, session, token, attempt }: Orders,
   task: Task,
   lost: AbortSignal,
 ): Promise<Prepared | 'lost'> {
+  let failures = 0;
   const until = context.clock.elapsedMs() + context.policy.session.workspaceBusyMs;
   for (;;) {
     const prepared = await prepareWorkspace(asNode(context), { task, agent, session, token });
     if (lost.aborted) return 'lost';
+    if (prepared.kind !== 'prepared' && prepared.because === 'remote_away') {
+      failures += 1;
+      await saysProblem(context, attempt, prepared.reason);
+      const { firstAgainMs: firstMs, mostAgainMs: mostMs } = context.policy.travel;
+      await context.clock.sleep(backoffMs(failures, { firstMs, mostMs }), lost);
+      continue;
+    }
+    if (failures > 0) await saysProblem(context, attempt, null);
     const isBusy = prepared.kind !== 'prepared' && prepared.because === 'busy';
     if (!isBusy || context.clock.elapsedMs() >= until) return prepared;
     await context.clock.sleep(context.policy.session.workspaceBusyLookMs, lost);
@@ -96,6 +108,7 @@ const REFUSALS: Readonly<
   busy: 'busy',
   occupied: 'busy',
   no_ports: 'busy',
+  remote_away: 'busy',
   no_base: 'impossible',
   bad_branch: 'impossible',
   setup_failed: 'failed',

@@ -1,6 +1,7 @@
 /** What surrounds the turns of an attempt: its workspace, its variables, its hooks, and the watch on the main checkout. */
 
 import { defaultPolicy } from '../../kernel/policy.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import { change } from '../../board/context.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { decided } from '../../kernel/decision.ts';
@@ -32,7 +33,21 @@ export interface RunningAttempt {
   readonly services: ProcessIdentity[];
   /** Processes that could not be ended, another user's for example: trying again costs seconds. */
   readonly unendable: ProcessIdentity[];
+  /** Null where work does not travel to other machines. */
+  readonly travel: WorkTravel | null;
 }
+
+/** How the work of an attempt reaches other machines; share/travel.ts does it. */
+export interface WorkTravel {
+  /** A snapshot now, if something changed. Never throws. */
+  now(timeoutMs?: number): Promise<void>;
+  /** Waits until the remote has the finished commit. */
+  finished(head: CommitId): Promise<FinishedHead>;
+}
+
+export type FinishedHead =
+  /** `note`: other machines cannot land it. */
+  { readonly kind: 'travelled'; readonly note: string | null } | { readonly kind: 'lost' };
 
 /** Writes as the node: ports belong to it, and a change to the main checkout may concern other tasks than the session's. */
 export function asNode<C extends AttemptContext>(context: C): C {

@@ -6,7 +6,7 @@ import type { Expression, RawBuilder } from 'kysely';
 
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
-import { type BackedUp, BoardUnavailable, type Subscription } from '../port.ts';
+import { type BackedUp, BoardUnavailable, type ConnectionFacts, type Subscription } from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import type { BoardServer, BoardTerm } from '../rules/term.ts';
 import type { Dialect } from './query.ts';
@@ -50,6 +50,7 @@ export interface Engine {
   readonly terms?: Terms | undefined;
   /** What the server promises; null for a file. */
   server(): Promise<Omit<BoardServer, 'term'> | null>;
+  connection(): Promise<ConnectionFacts | null>;
   close(): Promise<void>;
 }
 

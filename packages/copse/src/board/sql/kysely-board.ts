@@ -13,7 +13,14 @@ import {
   timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
+import type {
+  BackedUp,
+  Board,
+  BoardTransaction,
+  ConnectionFacts,
+  ImportOutcome,
+  Subscription,
+} from '../port.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
@@ -117,6 +124,10 @@ export class KyselyBoard extends Reader implements Board {
 
   findDamage(): Promise<readonly string[]> {
     return this.#engine.findDamage();
+  }
+
+  connection(): Promise<ConnectionFacts | null> {
+    return this.#engine.connection();
   }
 
   requireCurrent(): Promise<void> {

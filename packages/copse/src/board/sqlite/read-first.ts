@@ -95,6 +95,10 @@ class ReadFirstBoard extends Reader implements Board {
     return Promise.resolve(null);
   }
 
+  connection(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   async requireCurrent(): Promise<void> {
     return (await this.#all()).requireCurrent();
   }

@@ -13,7 +13,7 @@ import type { SQLInputValue } from 'node:sqlite';
 
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
 
-import { listen, ring } from './bell.ts';
+import { listen, ring } from '../bell.ts';
 import { type SqliteConnection, despiteBusy } from './connection.ts';
 import type { Engine } from '../sql/engine.ts';
 import { plainDialect } from '../sql/query.ts';
@@ -57,6 +57,7 @@ export function openSqlite(connection: SqliteConnection): Engine {
       return quickCheck(connection.database);
     },
     server: () => Promise.resolve(null),
+    connection: () => Promise.resolve(null),
     close: () => db.destroy(),
   };
 }

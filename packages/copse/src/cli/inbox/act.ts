@@ -88,7 +88,7 @@ export async function undoAnswer(
     case 'retry':
       return refused('wrong_status', `${task} was tried again already.`, `copse why ${task}`);
     case 'cancel': {
-      const reason = `A cancelled task stays cancelled; its worktree is kept. Add it again:`;
+      const reason = `A cancelled task stays cancelled; Copse did not remove its worktree. Add it again:`;
       return refused('wrong_status', reason, `copse add ${shellWord(title)}`);
     }
     default:

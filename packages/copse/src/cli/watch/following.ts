@@ -7,6 +7,7 @@ import { isOrchestrated, openLook } from '../../compose/look.ts';
 import { boardMark, requireRepository } from '../../compose/open.ts';
 import { loadOverview } from '../../explain/overview.ts';
 import type { Overview } from '../../explain/rules/overview.ts';
+import type { Board } from '../../board/port.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { LookContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
@@ -35,6 +36,7 @@ export class Following {
   readonly #stop = new AbortController();
   #wake: () => void = () => {};
   #isWoken = false;
+  #board: Board | undefined;
   #hasRead = false;
 
   constructor(cli: Cli, options: FollowingOptions) {
@@ -59,6 +61,8 @@ export class Following {
   stop(): void {
     this.#stop.abort();
     this.wake();
+    // A server that is away does not keep the screen.
+    this.#board?.close().catch(() => {});
   }
 
   /** Reads again soon. */
@@ -75,6 +79,7 @@ export class Following {
     const repository = requireRepository(this.#cli);
     const { context } = await openLook(this.#cli);
     const { board } = context;
+    this.#board = board;
     const mark = boardMark(repository);
     try {
       // The first read is not kept waiting by it.
@@ -94,7 +99,8 @@ export class Following {
         await subscription?.stop();
       }
     } finally {
-      await board.close().catch(() => {});
+      this.#board = undefined;
+      if (!this.#isStopped) await board.close().catch(() => {});
     }
   }
 

@@ -3,10 +3,11 @@
  * system releases when it dies; a runner has a file that names its process.
  */
 
+import type { StoppedRunner } from '../../agents/ports/runners.ts';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { knownAttempts, readOutdated, readRunner } from '../../agents/files/attempt-files.ts';
+import { knownAttempts, readStopped, readRunner } from '../../agents/files/attempt-files.ts';
 import { BoardUnavailable } from '../../board/port.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
@@ -79,9 +80,14 @@ export async function refuseMigrationBeside(home: string, from: number, to: numb
   );
 }
 
-/** Attempts whose runner met a board of a newer Copse; the next orchestrator goes on with them. */
-export function outdatedAttempts(home: string): readonly AttemptId[] {
-  return knownAttempts(home).filter((attempt) => readOutdated(home, attempt) !== undefined);
+/** Attempts whose runner could not tell the board why it stopped; the next orchestrator goes on with them. */
+export function stoppedAttempts(
+  home: string,
+): readonly { readonly attempt: AttemptId; readonly because: StoppedRunner['because'] }[] {
+  return knownAttempts(home).flatMap((attempt) => {
+    const stopped = readStopped(home, attempt);
+    return stopped === undefined ? [] : [{ attempt, because: stopped.because }];
+  });
 }
 
 /** Whether an orchestrator of this clone runs on this machine, this process included. */

@@ -19,6 +19,7 @@ import { openContextFiles } from '../../agents/files/context-files.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import { openReports } from '../../agents/files/report-file.ts';
 import type { AttemptContext } from '../../agents/run/context.ts';
+import type { Patience } from '../../board/patient.ts';
 import { type Surroundings, openWorkspaces, requireRepository } from '../open.ts';
 import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
 import { openCommandAsks } from '../inside-attempt.ts';
@@ -36,6 +37,10 @@ import { openSandbox } from './sandbox.ts';
 export interface AttemptSurroundings extends Surroundings {
   readonly stop: AbortSignal;
   readonly log: (line: string) => void;
+  /** Called when the board was away for longer than the lease and its grace. */
+  readonly onCutOff: () => void;
+  /** Aborts when nothing is to wait for the board any more. */
+  readonly hasGivenUp: AbortSignal;
 }
 
 export interface OpenAttempt {
@@ -53,8 +58,19 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const { agent } = settings;
   const repository = requireRepository(surroundings);
   const group = openGroup(orders.attempt);
-  const known = { ...settings, ...(group && { group }) };
-  const { context: workspaces, dir } = await openWorkspaces(surroundings, known);
+  const { log, onCutOff, hasGivenUp: signal } = surroundings;
+  const patience: Patience = {
+    signal,
+    onAway: (error) => log(`${error.message} Waiting for it.`),
+    onBack: (awayMs) => log(`The board is back after ${Math.round(awayMs / 1_000)} s.`),
+  };
+  // The board may be away just now: another machine has the task when the lease and its grace are over.
+  const { durationMs, cutOffLeases } = settings.policy.lease;
+  const late = setTimeout(onCutOff, durationMs * cutOffLeases);
+  const known = { ...settings, ...(group && { group }), isRunner: true, patience };
+  const { context: workspaces, dir } = await openWorkspaces(surroundings, known).finally(() =>
+    clearTimeout(late),
+  );
   const { home } = workspaces;
   const merging = openMerging(dir, { mainCheckout: repository.configFolder });
   const files = attemptFiles(home, orders.attempt);
@@ -136,7 +152,8 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     pid: process.pid,
     environment: environmentOf(surroundings, agent, { programs: ownPrograms(home), mayTake }),
     stop: surroundings.stop,
-    log: surroundings.log,
+    log,
+    onCutOff,
   };
   return {
     context,

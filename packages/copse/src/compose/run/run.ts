@@ -6,6 +6,7 @@ import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { Patience } from '../../board/patient.ts';
 import {
   type Repository,
   type Surroundings,
@@ -37,6 +38,8 @@ export interface OpenRunOptions {
   readonly command?: string | undefined;
   /** Acts for this machine, not for the person who started it. */
   readonly asNode?: boolean;
+  /** Waits for a board whose server is away. */
+  readonly patience?: Patience;
   /** Changes of the command line to the policy, for runners too. */
   readonly limited?: (policy: Policy) => Policy;
 }
@@ -50,7 +53,7 @@ export interface OpenRun {
 
 export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const { context: workspaces, dir } = await openWorkspaces(surroundings);
+  const { context: workspaces, dir } = await openWorkspaces(surroundings, { patience: options.patience });
   const { home, node } = workspaces;
   const settings = await settingsFor(repository, surroundings, options);
   const { agents, unusable, landing, finish, board } = settings;

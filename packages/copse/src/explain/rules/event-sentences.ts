@@ -77,6 +77,9 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'session.reopened': ({ phase }) => `its agent continues in the phase ${words(phase)}`,
   'attempt.started': () => 'an attempt began',
   'attempt.process_known': ({ pid }) => `its runner is process ${pid}`,
+  'attempt.snapshotted': ({ commit }) => `its work is on the remote as ${commit.slice(0, 10)}`,
+  'attempt.travel_problem': ({ problem }) =>
+    problem === null ? 'its work reaches the remote again' : oneLine(problem),
   'attempt.ended': ({ reason, exitCode }) =>
     `the attempt ended: ${words(reason)}${exitCode ? `, exit code ${exitCode}` : ''}`,
   'workspace.prepared': ({ worktree }) =>

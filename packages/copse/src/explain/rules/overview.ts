@@ -116,6 +116,7 @@ export function waitsForPerson({ kind }: WaitReason): boolean {
     case 'paused':
     case 'checkout_busy':
     case 'remote_unreachable':
+    case 'head_missing':
     case 'landing_failed':
     case 'one_at_a_time':
     case 'no_slot':

@@ -31,6 +31,10 @@ export function waitText(stored: StoredWaitReason): string {
       return `${reason.target} could not be pushed: ${reason.detail}`;
     case 'remote_unreachable':
       return `the remote cannot be reached: ${reason.detail}`;
+    case 'head_missing': {
+      const by = reason.node === null ? '' : `, which machine ${reason.node} finished`;
+      return `the leader does not have its commit ${reason.head.slice(0, 10)}${by}: ${reason.detail}`;
+    }
     case 'target_missing':
       return `there is no branch ${reason.target} to land on`;
     case 'target_diverged': {

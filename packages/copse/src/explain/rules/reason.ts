@@ -16,6 +16,8 @@ export interface ReasonFacts {
   readonly message?: string | null;
   /** Where it stands in the queue. */
   readonly place?: string | null;
+  /** Why its work does not reach the remote. */
+  readonly travelProblem?: string | null;
   /** Where its agent runs, if there are several nodes. */
   readonly node?: string | undefined;
 }
@@ -47,10 +49,13 @@ const attentions: Readonly<Record<Attention, string>> = {
   idle: 'waits for you',
 };
 
-function waitsLine({ question, session, message }: ReasonFacts, now: Timestamp): string | null {
+function waitsLine(
+  { question, session, message, travelProblem }: ReasonFacts,
+  now: Timestamp,
+): string | null {
   if (question !== undefined) return questionClause(question, ` (waiting ${age(question.since, now)})`);
   const attention = session?.state.life === 'live' ? session.state.attention : null;
-  if (attention === null) return null;
+  if (attention === null) return travelProblem ? oneLine(travelProblem) : null;
   return waitingClause(attention, message);
 }
 

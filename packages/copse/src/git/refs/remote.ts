@@ -19,7 +19,7 @@ import { GitFailed, type GitResult, git, tryGit, type TrustedDir } from '../proc
 import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
 import { makeTrustedDir } from '../directory/trusted-dir.ts';
 
-const FETCH_OPTIONS = [
+export const FETCH_OPTIONS = [
   '--quiet',
   '--no-tags',
   '--no-recurse-submodules',
@@ -28,7 +28,7 @@ const FETCH_OPTIONS = [
   '--no-prune',
   '--refmap=',
 ];
-const PUSH_OPTIONS = [
+export const PUSH_OPTIONS = [
   '--porcelain',
   '--no-verify',
   '--no-signed',
@@ -37,7 +37,7 @@ const PUSH_OPTIONS = [
 ];
 
 type NotReached = 'no_remote' | 'unreachable' | 'remote_changed';
-interface Address {
+export interface Address {
   readonly name: string;
   readonly shown: string;
 }
@@ -159,7 +159,7 @@ function configured(dir: TrustedDir): ReadonlyMap<string, string> {
   return remoteAddresses(readSettings(path.join(dir.commonDir, 'config')));
 }
 
-function addressOf(dir: TrustedDir, remote: string): Address | Unreached {
+export function addressOf(dir: TrustedDir, remote: string): Address | Unreached {
   const [then, now] = [accepted(dir).get(remote), configured(dir).get(remote)];
   if (then === undefined && now === undefined) {
     return { because: 'no_remote', reason: `The repository has no remote ${remote}.` };
@@ -207,7 +207,7 @@ async function trackedTips(dir: TrustedDir, remote: string): Promise<ReadonlyMap
 }
 
 /** Git gives exit code 128 for every failure to reach a remote, with a message of ssh, curl or its own. */
-async function reach(
+export async function reach(
   dir: TrustedDir,
   address: Address,
   argv: readonly string[],
@@ -229,7 +229,7 @@ async function reach(
   }
 }
 
-function lastLine(stderr: string): string {
+export function lastLine(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '');
   const telling = lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? 'git said nothing';
   return `${telling

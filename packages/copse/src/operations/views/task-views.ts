@@ -13,7 +13,7 @@ interface Shown {
 }
 
 export function attemptView({ attempt, agent, usage, words }: Shown) {
-  const { id, session, node, startedAt, process, end } = attempt;
+  const { id, session, node, startedAt, process, end, lastSnapshot, travelProblem } = attempt;
   return {
     id,
     session,
@@ -27,6 +27,10 @@ export function attemptView({ attempt, agent, usage, words }: Shown) {
     exitCode: end?.exitCode ?? null,
     usage,
     words,
+    snapshot: lastSnapshot
+      ? { commit: lastSnapshot.commit, head: lastSnapshot.head, at: time(lastSnapshot.at) }
+      : null,
+    travelProblem: travelProblem ?? null,
   };
 }
 

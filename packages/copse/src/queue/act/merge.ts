@@ -14,10 +14,13 @@ import type { LandedTask } from '../lead/record-landed.ts';
 import { type Lead, type LeadSilence, lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
+import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { targetOf } from './landing-target.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
+import { bringNewest, shareHead } from '../../workspaces/act/shared/share-work.ts';
 import { type TaskHead, headOfTask } from '../../workspaces/act/head-of-task.ts';
 
 /** Puts it into the queue unless it is there already. */
@@ -32,15 +35,21 @@ export async function queueTask(
   const workspace = await workspaceOf(context, id);
   const worktree = workspace?.worktree ?? null;
   const submitted = known?.state.status === 'in_review' ? known.state.head : undefined;
+  if (submitted !== undefined && (await context.git.tip(submitted)) === undefined)
+    await bringNewest(context, id);
   const read = await readBranch(context, id, worktree, submitted);
   if (read.kind === 'refused') return read;
   const { tip, unfinished } = read.value;
+  // The leader may be on another machine.
+  if (tip !== undefined && known !== undefined && !unfinished)
+    await shareHead(context, { task: id, token: known.token }, tip);
   const session = known?.session ? await board.get('session', known.session) : undefined;
   // Without a session it was created for this target, as an undo is.
   const target =
     known?.session === null && worktree
       ? worktree.baseBranch
       : await targetOf(context, worktree?.baseBranch, session && agentNamed(context, session.agent));
+  const where = await whereText(context, id, context.clock.now());
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (task.state.status === 'landing') return change.require('landing', task.state.landing);
@@ -50,7 +59,7 @@ export async function queueTask(
       return change.refuse(movedOn(id));
     if (target === undefined) return change.refuse(noTarget(id));
     const head = tip ?? (task.state.status === 'in_review' ? task.state.head : undefined);
-    if (!head) return change.refuse(nothingHere(id));
+    if (!head) return change.refuse(refused('wrong_status', where, `copse work ${id}`, `copse show ${id}`));
     if (reviewed !== undefined && head !== reviewed) return change.refuse(movedSince(id, reviewed));
     const landing = brand<LandingId>(drawId('la-', context.random));
     const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };
@@ -78,11 +87,11 @@ async function readBranch(
   try {
     const facts = worktree && (await git.look(worktree.path));
     const at = worktree && facts ? await headOfTask(git, worktree, facts) : null;
-    const tip = at?.head;
+    const found = await newerOf(context, at?.head, submitted);
     const unfinished =
       (worktree && at && (await refuseUnfinished(context, id, worktree, facts, at))) ??
-      (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
-    return { kind: 'done', value: { tip, unfinished } };
+      (found === 'apart' && submitted ? lacksSubmitted(id, submitted) : null);
+    return { kind: 'done', value: { tip: found === 'apart' ? at?.head : found, unfinished } };
   } catch (error) {
     const now = worktree && (await git.look(worktree.path));
     if (now === null || now.state === 'healthy') throw error;
@@ -90,6 +99,18 @@ async function readBranch(
     const reason = `The worktree of ${id} ${why}, while it was read.`;
     return refused('wrong_status', reason, `copse merge ${id}`, `copse show ${id}`);
   }
+}
+
+/** The branch here, or what another machine submitted since. `apart`: the branch lacks it, or it is not to be had. */
+async function newerOf(
+  { git }: RunContext,
+  tip: CommitId | undefined,
+  submitted: CommitId | undefined,
+): Promise<CommitId | undefined | 'apart'> {
+  if (tip === undefined || submitted === undefined || tip === submitted) return tip;
+  if ((await git.tip(submitted)) === undefined) return 'apart';
+  if (await git.isAncestor(submitted, tip)) return tip;
+  return (await git.isAncestor(tip, submitted)) ? submitted : 'apart';
 }
 
 /** Only commits land, and the worktree is removed afterwards: uncommitted work must not go unnoticed. */
@@ -141,11 +162,6 @@ function movedSince(id: TaskId, reviewed: CommitId): Refused {
 
 function noTarget(id: TaskId): Refused {
   return refused('invalid', `There is no branch to land ${id} on.`, 'copse config show');
-}
-
-function nothingHere(id: TaskId): Refused {
-  const what = `${id} has no worktree and no branch on this machine.`;
-  return refused('wrong_status', what, `copse show ${id}`);
 }
 
 export type LandingResult =
@@ -211,6 +227,7 @@ async function withoutWorktree(context: RunContext, landed: LandedTask): Promise
   const { task } = landed;
   const note = (text: string): LandedTask => ({ ...landed, notes: [...landed.notes, text] });
   try {
+    await dropShared(context, [task]);
     const removed = await removeWorkspace(context, task, { by: 'landing' });
     if (removed.kind === 'removed') {
       const { path: worktree, branch, becameOfBranch, notes } = removed;

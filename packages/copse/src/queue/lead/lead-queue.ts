@@ -52,6 +52,7 @@ import {
 } from './land.ts';
 import { type LandingBase, findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
+import { bringHeads } from './heads/bring.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
 import { queueEntries } from './entries.ts';
@@ -230,7 +231,8 @@ class QueueLeader {
     }
     for (const landed of finished.landed) this.#options.onLanded(landed);
     if (finished.landed.length > 0) return { kind: 'changed', hasLanded: true };
-    const { landings, hasChanged } = await noticeMovedBranches(this.#context, open);
+    const here = await bringHeads(this.#context, open, this.#options.memory);
+    const { landings, hasChanged } = await noticeMovedBranches(this.#context, here);
     if (hasChanged) return { kind: 'changed', hasLanded: false };
     const queue = (await this.#context.board.get('queue', this.#lead.target)) ?? newQueue(this.#lead.target);
     const [first] = landings;

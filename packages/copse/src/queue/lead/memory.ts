@@ -16,6 +16,8 @@ export interface QueueMemory {
   /** What git fsck says against a head. */
   unsound: ReadonlyMap<CommitId, string>;
   readonly unexpected: Failures;
+  /** Landings whose commit could not be had, and when the leader asks for it again. */
+  readonly missing: Map<LandingId, { readonly failures: number; readonly againMs: number }>;
   /** The last push that the remote refused. */
   refusal: {
     readonly atMs: number;
@@ -36,6 +38,7 @@ export function newQueueMemory(context: RunContext): QueueMemory {
     failures: new Map(),
     unsound: new Map(),
     unexpected: new Failures(),
+    missing: new Map(),
     refusal: null,
   };
 }

@@ -3,7 +3,7 @@
  * explain/rules/queue.ts makes the sentence.
  */
 
-import type { BranchName, TaskId } from '../../kernel/ids.ts';
+import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 
 export type WaitReason =
@@ -16,6 +16,13 @@ export type WaitReason =
   | { readonly kind: 'checkout_busy'; readonly checkout: string; readonly detail: string }
   | { readonly kind: 'push_failed'; readonly target: BranchName; readonly detail: string }
   | { readonly kind: 'remote_unreachable'; readonly detail: string }
+  /** This leader lacks its commit, which a machine finished; null: unknown which. */
+  | {
+      readonly kind: 'head_missing';
+      readonly head: CommitId;
+      readonly node: NodeId | null;
+      readonly detail: string;
+    }
   | { readonly kind: 'target_missing'; readonly target: BranchName }
   | { readonly kind: 'target_diverged'; readonly target: BranchName; readonly remote: string }
   | { readonly kind: 'checks_unavailable'; readonly detail: string }

@@ -8,7 +8,8 @@ import type { Outcome } from '../../board/context.ts';
 import { type GateLook, lookAtGate } from '../../agents/run/finish.ts';
 import { attendPullRequest } from './pull-request-follow.ts';
 import { submittedOf } from './pull-request-record.ts';
-import { pushFinished } from '../../agents/run/push-finished.ts';
+import { shareHead } from '../../workspaces/act/shared/share-work.ts';
+import { pushFinished } from '../../agents/run/share/push-finished.ts';
 import type { FinishReport } from '../../agents/act/report.ts';
 import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -43,6 +44,7 @@ export async function finishByHand(
   if (pushed.kind === 'failed')
     return refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish');
   const notes = pushed.note === null ? [] : [pushed.note];
+  if (look.head !== null) await shareHead(context, { task: id, token }, look.head);
   const ending = { kind: 'finished', gate: look, policy, push: pushed.push, notes } as const;
   const ended = await endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
   // A person waits: open the pull request now, and not in the orchestrator's next pass.

@@ -22,6 +22,7 @@ import { requiredChecks } from '../../queue/lead/checks.ts';
 import { checkKey } from '../../queue/rules/check.ts';
 import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { bringNewest } from '../../workspaces/act/shared/share-work.ts';
 import { headOfTask } from '../../workspaces/act/head-of-task.ts';
 
 /** What would land. */
@@ -85,6 +86,7 @@ async function look(
     null;
   const at = worktree && seen ? await headOfTask(git, worktree, seen) : null;
   const submitted = state.status === 'in_review' ? state.head : undefined;
+  if (submitted !== undefined && (await git.tip(submitted)) === undefined) await bringNewest(context, id);
   const head = at?.head ?? submitted;
   const change = head && target ? await compare(context, head, target, options) : null;
   const uncommitted =

@@ -124,7 +124,7 @@ export function explain(pullRequest: PullRequest): readonly string[] {
     case 'closed':
       return [
         `Its pull request was closed without a merge${pullRequest.by === null ? '' : ` by ${pullRequest.by}`}: ${pullRequest.url}`,
-        'Its work is kept. If it is reopened there, Copse follows it again.',
+        'Copse removed nothing of it. If it is reopened there, Copse follows it again.',
         ...noted,
       ];
     default:

@@ -1,7 +1,15 @@
 /** An attempt: one process life inside a session. */
 
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
-import type { AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type {
+  AttemptId,
+  CommitId,
+  FencingToken,
+  NodeId,
+  SessionId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
 import type { EndReason } from '../../agents/rules/session/session.ts';
 
 export interface Attempt {
@@ -18,6 +26,19 @@ export interface Attempt {
     readonly reason: EndReason;
     readonly exitCode: number | null;
   } | null;
+  /** What other machines can go on from; none before the first push that the remote acknowledged. */
+  readonly lastSnapshot?: WorkSnapshot;
+  /** Why its work does not reach the remote now. */
+  readonly travelProblem?: string;
+}
+
+/** A snapshot on the remote, under the ref of the attempt's token. */
+export interface WorkSnapshot {
+  readonly commit: CommitId;
+  /** The commit of HEAD; the rest of the snapshot was uncommitted. */
+  readonly head: CommitId;
+  /** When the files were read. */
+  readonly at: Timestamp;
 }
 
 interface Of<T extends string> {
@@ -29,6 +50,9 @@ interface Of<T extends string> {
 export type AttemptEvent =
   | (Of<'attempt.started'> & Pick<Attempt, 'session' | 'task' | 'node' | 'token'>)
   | (Of<'attempt.process_known'> & { readonly pid: number; readonly startTime: number })
+  | (Of<'attempt.snapshotted'> & Pick<WorkSnapshot, 'commit' | 'head'> & { readonly readAt: Timestamp })
+  /** Null: it reaches the remote again. */
+  | (Of<'attempt.travel_problem'> & { readonly problem: string | null })
   | (Of<'attempt.ended'> & { readonly reason: EndReason; readonly exitCode: number | null });
 
 export function evolveAttempt(attempt: Attempt | undefined, event: AttemptEvent): Attempt {
@@ -40,6 +64,14 @@ export function evolveAttempt(attempt: Attempt | undefined, event: AttemptEvent)
   const before = existing(attempt, event);
   if (event.type === 'attempt.process_known') {
     return { ...before, process: { pid: event.pid, startTime: event.startTime } };
+  }
+  if (event.type === 'attempt.snapshotted') {
+    const { commit, head, readAt } = event;
+    return { ...before, lastSnapshot: { commit, head, at: readAt } };
+  }
+  if (event.type === 'attempt.travel_problem') {
+    const { travelProblem: _, ...rest } = before;
+    return event.problem === null ? rest : { ...rest, travelProblem: event.problem };
   }
   return { ...before, end: { at: event.at, reason: event.reason, exitCode: event.exitCode } };
 }

@@ -135,7 +135,15 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff' | 'outdated' | 'drained' | 'moved';
+  readonly because:
+    | 'crash'
+    | 'rate_limit'
+    | 'taken'
+    | 'handoff'
+    | 'outdated'
+    | 'cut_off'
+    | 'drained'
+    | 'moved';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
@@ -144,6 +152,7 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   taken: 'its branch was in use elsewhere',
   handoff: 'its agent handed over to a fresh conversation',
   outdated: 'its runner stopped: its Copse was older than the board',
+  cut_off: 'its runner stopped: it could not reach the board',
   drained: 'the node that ran it drains',
   moved: 'it was moved to another node',
 };

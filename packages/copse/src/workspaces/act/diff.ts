@@ -7,6 +7,8 @@ import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './context.ts';
 import { headOfTask } from './head-of-task.ts';
+import { findElsewhere, whereText } from './shared/elsewhere.ts';
+import { bringNewest } from './shared/share-work.ts';
 
 export interface DiffContext extends Context {
   readonly git: Git;
@@ -46,10 +48,7 @@ export async function diffTask(
   const { git, diffs, target } = context;
   const known = await workspaceOf(context, task);
   const worktree = known?.worktree;
-  if (!worktree) {
-    const reason = `${task} has no worktree on this machine, so there is nothing to compare.`;
-    return { kind: 'refused', because: 'no_workspace', reason, next: [`copse work ${task}`] };
-  }
+  if (!worktree) return diffShared(context, task, options);
   const facts = await git.look(worktree.path);
   const isThere = facts.state === 'healthy';
   const branch = isThere ? facts.branch : worktree.branch;
@@ -77,6 +76,43 @@ export async function diffTask(
     ...(options.withoutPatch && { withoutPatch: true }),
   });
   return { kind: 'found', diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };
+}
+
+/** Of a worktree on another machine, the last snapshot is compared, uncommitted files included. */
+async function diffShared(context: DiffContext, task: TaskId, options: DiffOptions): Promise<TaskDiff> {
+  const { board, clock, git, diffs, target } = context;
+  const elsewhere = await findElsewhere(context, task);
+  const found = elsewhere && (await bringNewest(context, task));
+  const worktree = elsewhere?.workspace.worktree;
+  if (!worktree || found?.brought.kind !== 'here') {
+    const where = await whereText(context, task, clock.now());
+    const why = found?.brought.kind === 'failed' ? ` ${found.brought.reason}` : '';
+    const reason = elsewhere
+      ? `${where}${why} So there is nothing to compare.`
+      : `${task} has no worktree on this machine, so there is nothing to compare.`;
+    return { kind: 'refused', because: 'no_workspace', reason, next: [`copse work ${task}`] };
+  }
+  const { snapshot } = found.work;
+  const state = (await board.get('task', task))?.state;
+  const submitted = state?.status === 'in_review' ? await git.tip(state.head) : undefined;
+  const head = submitted ?? snapshot.head;
+  const name = await baseBranchOf(git, target, worktree.baseBranch);
+  const base = name && (await findNewestBase(git, name));
+  const from = (base && (await git.mergeBase(base.commit, head))) ?? (await knownStart(git, worktree, head));
+  if (from === undefined) {
+    const reason = `The snapshot of ${task} has nothing in common with ${name ?? 'any base'}.`;
+    return { kind: 'refused', because: 'no_base', reason, next: ['git fetch'] };
+  }
+  const to = submitted ?? snapshot.commit;
+  const diff = await diffs.compare({ from, to, ...(options.withoutPatch && { withoutPatch: true }) });
+  return {
+    kind: 'found',
+    diff,
+    base: base?.branch ?? worktree.baseBranch,
+    from,
+    head,
+    branch: worktree.branch,
+  };
 }
 
 /** The commit it began at, if the branch still contains it; for when the base was deleted. */

@@ -34,14 +34,17 @@ import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
-import { branchRef } from '../discard/rescue-first.ts';
+import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { beginningMessage } from '../discard/stray-branches.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
+import { type TakeOver, findTakeOver, leaveShared, markTaken } from './shared/take-over.ts';
 import { worktreePath } from './worktree-path.ts';
 
 export interface PrepareRequest extends Worker, NamedWork {
   /** Of the attempt that asks: its own lease does not keep it from setting a broken worktree aside. */
   readonly token?: FencingToken;
+  /** Begins anew: work of other machines is left. */
+  readonly isReset?: boolean;
   readonly onStep?: (step: PreparationStep) => void;
 }
 
@@ -53,6 +56,8 @@ export type Prepared =
       readonly branch: BranchName | null;
       readonly base: BranchName | null;
       readonly reused: boolean;
+      /** From a snapshot of another machine. */
+      readonly isTakenOver?: boolean;
       readonly notes: readonly string[];
       readonly ports: readonly number[];
       readonly furnished: FurnishReport;
@@ -67,6 +72,7 @@ export type Prepared =
         | 'no_base'
         | 'bad_branch'
         | 'no_ports'
+        | 'remote_away'
         | 'setup_failed';
       readonly reason: string;
       readonly next: readonly string[];
@@ -101,7 +107,20 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const free = known?.worktree?.branch ?? (await freeName(context, task.id, named.branch));
   const path = await worktreePath(context, task.id, known);
   await context.git.repair(path);
-  const { facts, notes } = await gatherFacts(context, task.id, path, free);
+  const isHere = async () =>
+    (await context.git.look(path)).state === 'healthy' ||
+    (await context.git.tip(branchRef(free))) !== undefined;
+  if (request.isReset) await leaveShared(context, task.id);
+  const taking = await findTakeOver(context, task.id, {
+    token: request.token,
+    isHere,
+    isReset: request.isReset,
+  });
+  if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
+  const found = await gatherFacts(context, task.id, path, free);
+  const snapshotStart = taking.kind === 'found' ? taking.start : undefined;
+  const facts = { ...found.facts, snapshotStart };
+  const notes = [...taking.notes, ...found.notes];
   const plan = decidePreparation(facts);
   if (plan.kind === 'taken') return taken(task.id, facts.branch, plan.by);
   if (plan.kind === 'no_base') return noBase(context, task.id);
@@ -122,6 +141,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (plan.kind === 'new_worktree') context.furnishing.startOver(furnishRecord(context, task.id));
   const made = plan.kind === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
   if (made && 'takenBy' in made) return taken(task.id, facts.branch, made.takenBy);
+  if (taking.kind === 'found') notes.push(...(await restoreTaken(context, taking, path)));
 
   const branch = plan.kind === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
   const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
@@ -131,7 +151,8 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     ...furnishingOf(context, request, { path, branch: facts.branch, base: base.branch, ports }),
     commit: plan.kind === 'new_worktree' ? plan.start : await headOf(context, path),
     isFresh: plan.kind === 'new_worktree',
-    isAsBase: plan.kind === 'new_worktree' && (await isOfBase(context, facts)),
+    // Restored files are an agent's.
+    isAsBase: plan.kind === 'new_worktree' && plan.from !== 'snapshot' && (await isOfBase(context, facts)),
   });
   onStep('furnished');
   if (furnished.setup.kind === 'failed') return setupFailed(task.id, path, furnished.setup);
@@ -142,6 +163,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     branch,
     base: base.branch,
     reused: plan.kind === 'reuse',
+    isTakenOver: taking.kind === 'found',
     notes: [
       ...begunAnew,
       ...(plan.kind === 'new_worktree' && plan.aside !== null
@@ -276,13 +298,18 @@ async function recordIntent(
 async function make(
   context: WorkspaceContext,
   task: TaskId,
-  { branch }: PreparationFacts,
+  { branch, localTip }: PreparationFacts,
   plan: Extract<Preparation, { kind: 'new_worktree' }>,
   path: string,
   onStep: (step: PreparationStep) => void,
 ): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
   const { git, settings } = context;
-  if (plan.from !== 'branch') {
+  if (plan.from === 'snapshot' && localTip !== undefined) {
+    if (!(await git.isAncestor(localTip, plan.start)))
+      await keepTip(context, task, localTip, context.clock.now());
+    const moved = await git.moveRef(branchRef(branch), localTip, plan.start, beginningMessage(task));
+    if (moved.kind !== 'moved') throw new Error(`The branch ${branch} moved while ${task} was prepared`);
+  } else if (plan.from !== 'branch') {
     const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, beginningMessage(task));
     // If another process made the branch meanwhile, it is continued.
     if (moved.kind !== 'moved' && moved.tip === null)
@@ -301,6 +328,28 @@ async function make(
   await git.checkOut(registered.place, sparse);
   onStep('checked_out');
   return { branch };
+}
+
+/** Uncommitted files come back uncommitted. Before set-up, which may write files too. */
+async function restoreTaken(
+  context: WorkspaceContext,
+  { from, rescue }: Extract<TakeOver, { kind: 'found' }>,
+  path: string,
+): Promise<readonly string[]> {
+  const restored = await context.rescues.restore(rescue, path);
+  await markTaken(context, from);
+  if (restored.kind === 'restored') return [];
+  const files = restored.inTheWay.join(', ');
+  return [`Its uncommitted files were not restored, because of ${files}. They are in ${rescue.ref}.`];
+}
+
+function remoteAway(task: TaskId, reason: string): Prepared {
+  return {
+    kind: 'refused',
+    because: 'remote_away',
+    reason,
+    next: [`copse work ${task}`, `copse show ${task}`],
+  };
 }
 
 /** A pool entry is a finished worktree. False: make a new one. */

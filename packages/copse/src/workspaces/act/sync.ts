@@ -6,6 +6,7 @@ import type { Git } from '../../git/port.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/worktrees.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
+import { whereText } from './shared/elsewhere.ts';
 import { workspaceOf } from './context.ts';
 import { keepTip } from '../discard/rescue-first.ts';
 import type { MergeMethod } from '../../queue/rules/landing.ts';
@@ -55,7 +56,9 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
   const worktree = (await workspaceOf(context, task))?.worktree;
   const facts = worktree && (await git.look(worktree.path));
   if (!worktree || facts?.state !== 'healthy') {
-    const reason = `${task} has no usable worktree on this machine.`;
+    const reason = worktree
+      ? `${task} has no usable worktree on this machine.`
+      : await whereText(context, task, context.clock.now());
     return { kind: 'refused', because: 'no_worktree', reason, paths: [], next: [`copse work ${task}`] };
   }
   const name = await baseBranchOf(git, target, worktree.baseBranch);

@@ -215,6 +215,8 @@ export async function stateOf(
     (await hasLanded(context, workspace.task, tip, [...bases, ...(await targetsOf(context, workspace))]))
   )
     return { branch: 'merged', unmerged: 0, tip };
+  if (workspace && (await hasLandedElsewhere(context, workspace.task, tip)))
+    return { branch: 'merged', unmerged: 0, tip };
   const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
   return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
 }
@@ -243,6 +245,17 @@ export async function hasLanded(
     // A commit that landed on another machine may be missing here.
     for (const into of bases) if ((await git.mergeBase(state.commit, into)) === state.commit) return true;
   }
+  return false;
+}
+
+/** Another machine landed this tip, and the commit that it became is not here yet. The branch's tip stays under a ref. */
+async function hasLandedElsewhere(
+  { board, git }: WorkspaceContext,
+  task: TaskId,
+  tip: CommitId,
+): Promise<boolean> {
+  for (const { head, state } of await board.list('landing', { task }))
+    if (head === tip && state.status === 'landed' && (await git.tip(state.commit)) === undefined) return true;
   return false;
 }
 

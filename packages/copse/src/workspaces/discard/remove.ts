@@ -23,6 +23,7 @@ import { type SeenFacts, gatherFacts, whoIsThere } from './removal-gate.ts';
 import { branchRef, keepTip } from './rescue-first.ts';
 import { findStrays, removeStrays } from './stray-branches.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../act/context.ts';
+import { findElsewhere, whereText } from '../act/shared/elsewhere.ts';
 import { worktreePath } from '../act/worktree-path.ts';
 
 export const removalSteps = [
@@ -83,7 +84,7 @@ async function remove(
   if (workspace && workspace.worktree === null) return releaseOnly(context, workspace);
   const path = await worktreePath(context, task, workspace);
   const found = await context.git.look(path);
-  if (!workspace && found.state === 'absent' && !found.isRegistered) return notThere(task);
+  if (!workspace && found.state === 'absent' && !found.isRegistered) return notThere(context, task);
   const { facts, decision } = await endTheAgent(context, { task, path, workspace, request });
   onStep('agent_ended');
   if (decision.kind === 'refused') return refusedFor(facts, decision);
@@ -366,8 +367,10 @@ async function recordRelease(
   if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
-function notThere(task: TaskId): Removed {
-  const reason = `${task} has no worktree here.`;
+async function notThere(context: WorkspaceContext, task: TaskId): Promise<Removed> {
+  const isElsewhere = (await findElsewhere(context, task)) !== undefined;
+  const where = await whereText(context, task, context.clock.now());
+  const reason = isElsewhere ? `${where} Only that machine can remove it.` : `${task} has no worktree here.`;
   return { kind: 'refused', reason, next: ['copse worktrees', `copse undo ${task}`] };
 }
 

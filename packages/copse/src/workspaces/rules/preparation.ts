@@ -2,6 +2,7 @@
  * How a workspace is made, whether its task is new, resumed, retried or handed over. After the plan was carried out, the
  * same question gets the answer `reuse`.
  *
+ *   another machine's snapshot              set aside the worktree here; then begin at its branch
  *   a healthy worktree                      reuse it, also on a branch of the agent's own
  *   one whose HEAD is on a branch of        set it aside: commits made there would move that branch; then as if there
  *   others: the base, another task's        were none
@@ -50,6 +51,8 @@ export interface PreparationFacts {
   readonly base: { readonly branch: BranchName; readonly commit: CommitId } | undefined;
   /** HEAD of the worktree is on the base, or on the branch of another task. */
   readonly isOnForeignBranch?: boolean;
+  /** Where a snapshot of another machine begins, which is newer than anything here. */
+  readonly snapshotStart?: CommitId | undefined;
 }
 
 export type Preparation =
@@ -58,7 +61,7 @@ export type Preparation =
   | { readonly kind: 'no_base' }
   | {
       readonly kind: 'new_worktree';
-      readonly from: 'branch' | 'remote' | 'base';
+      readonly from: 'snapshot' | 'branch' | 'remote' | 'base';
       readonly start: CommitId;
       /** Why the worktree at the path is unusable; null if there is none. */
       readonly aside: string | null;
@@ -66,7 +69,13 @@ export type Preparation =
     };
 
 export function decidePreparation(facts: PreparationFacts): Preparation {
-  const { worktree, branch, localTip, remoteTip, holder, base } = facts;
+  const { worktree, branch, localTip, remoteTip, holder, base, snapshotStart } = facts;
+  if (snapshotStart !== undefined) {
+    if (localTip !== undefined && holder !== undefined) return { kind: 'taken', by: holder };
+    const isThere = worktree.state === 'healthy' && !facts.isOnForeignBranch;
+    const aside = isThere ? 'another machine went on with its task' : reasonForAside(worktree);
+    return { kind: 'new_worktree', from: 'snapshot', start: snapshotStart, aside, notes: [] };
+  }
   if (worktree.state === 'healthy' && !facts.isOnForeignBranch) {
     return { kind: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
   }

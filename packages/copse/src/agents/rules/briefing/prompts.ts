@@ -72,12 +72,12 @@ export function whatHappened(briefing: Briefing): string {
         : 'You begin a fresh conversation. This is the first attempt at this task.';
     case 'retried': {
       const count = Math.max(begin.crashes, crashes.count);
-      return `The last attempt crashed (${count === 1 ? 'once' : `${count} times`} so far). You begin a fresh conversation; its work is still there. Find out what ended it before you continue.`;
+      return `The last attempt crashed (${count === 1 ? 'once' : `${count} times`} so far). You begin a fresh conversation; the worktree has what is known of its work. Find out what ended it before you continue.`;
     }
     case 'restarted':
       return begin.answer === null
-        ? 'An earlier session got stuck, and a person restarted it. You begin a fresh conversation; its work is still there.'
-        : `An earlier session asked a question and stopped. A person answered:\n\n${fenced(begin.answer)}\n\nYou begin a fresh conversation; its work is still there.`;
+        ? 'An earlier session got stuck, and a person restarted it. You begin a fresh conversation; the worktree has what is known of its work.'
+        : `An earlier session asked a question and stopped. A person answered:\n\n${fenced(begin.answer)}\n\nYou begin a fresh conversation; the worktree has what is known of its work.`;
     case 'continued':
       return 'A rate limit interrupted you and is over. Continue where you were.';
     case 'resumed': {

@@ -5,6 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { machineName } from '../../../workspaces/act/shared/elsewhere.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
@@ -25,7 +26,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 }
 
 export async function showLog(cli: Cli, word: string, options: Options): Promise<void> {
-  await withWorkspaces(cli, async ({ board, home }) => {
+  await withWorkspaces(cli, async ({ board, home, node }) => {
     const id = await requireTaskId(board, word);
     const folder = path.join(home, '.copse', 'logs', id);
     const suffix = options.runner ? '.runner.log' : '.log';
@@ -39,6 +40,16 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
     if (chosen.length === 0 && !options.follow) {
       const others = existsSync(folder) ? readdirSync(folder) : [];
       const hint = others.length > 0 ? [`read ${folder}`] : [];
+      const last = attempts.at(-1);
+      if (last !== undefined && last.node !== node) {
+        const machine = await machineName(board, last.node);
+        fail(
+          'not_found',
+          `The output of ${id} is on ${machine}.`,
+          `copse logs ${id} there`,
+          `copse diff ${id}`,
+        );
+      }
       fail('not_found', `There is no output of ${id} yet.`, `copse why ${id}`, ...hint);
     }
     const most = options.lines === undefined ? SHOWN_LINES : requireLines(options.lines);

@@ -14,6 +14,7 @@ import { type LoopEnd, runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers } from '../../../compose/leftovers.ts';
+import { BoardAway } from '../../../board/port.ts';
 import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { arrivalOf } from '../../../compose/node-facts.ts';
 import { joinNode, staySeen } from '../../../machines/act/join.ts';
@@ -25,6 +26,7 @@ import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
+import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
   readonly nodeName?: string;
@@ -43,7 +45,9 @@ interface Options {
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const limited = limitsOf(options);
   const told = toldBy(cli, options);
-  await withRun(cli, { command: options.command, asNode: true, limited }, async (context, unusable) => {
+  const waits = waitForBoard(cli, ['SIGINT']);
+  const opened = { command: options.command, asNode: true, limited, patience: waits.patience };
+  const running = withRun(cli, opened, async (context, unusable) => {
     for (const { reason } of unusable) cli.output.note(shown(reason));
     const lack = lackOfAgents(context);
     if (lack !== null)
@@ -51,9 +55,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     if (options.dryRun) await showPlan(cli, context, options);
     else {
       orFail(await joinNode(context, arrivalOf(cli, context, told)));
-      await asOrchestrator(context.home, () => orchestrate(cli, context, options));
+      await asOrchestrator(context.home, () => orchestrate(cli, context, waits, options));
     }
   });
+  await running.finally(() => waits.end());
 }
 
 function limitsOf({ maxAgents: most, slots, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
@@ -72,38 +77,39 @@ function limitsOf({ maxAgents: most, slots, maxRetries, pollInterval }: Options)
   });
 }
 
-async function orchestrate(cli: Cli, context: RunContext, options: Options): Promise<void> {
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  process.on('SIGINT', onSignal);
+async function orchestrate(
+  cli: Cli,
+  context: RunContext,
+  { stop, tellBy, isAway }: WaitsForBoard,
+  options: Options,
+): Promise<void> {
   const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
-  const ending = drainOnSignal(context, orchestrator, { stop, tell: (text) => view.problem(null, text) });
+  tellBy((text) => view.problem(null, text));
+  const ending = drainOnSignal(context, orchestrator, {
+    stop,
+    isAway,
+    tell: (text) => view.problem(null, text),
+  });
   const untaken = new Untaken(context, view);
   const telling = new AbortController();
-  const after = await context.board.lastEvent();
-  const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
-  const ring = cli.output.isTerminal ? () => void cli.output.raw('\u0007') : undefined;
-  const notified = announce(context, {
-    ...(await openNotices(cli, context.policy, ring)),
-    after,
-    signal: telling.signal,
-    onProblem: (reason) => view.problem(null, reason),
-  });
-  const radar = watchRadar(context, {
-    signal: telling.signal,
-    onProblem: (reason) => view.problem(null, reason),
-  });
-  const keptUp = keepUp(context, {
-    leftovers: openLeftovers(cli),
-    signal: telling.signal,
-    onProblem: (reason) => view.problem(null, reason),
-  });
+  const isOver = (error: unknown) => stop.signal.aborted && error instanceof BoardAway;
   // One that fails ends neither the others nor the loop, and none reads the board after it is closed.
-  const seen = staySeen(context, telling.signal);
-  const beside = [told, notified, radar, keptUp, seen].map((work) =>
-    work.catch((error: unknown) => view.problem(null, messageOf(error))),
-  );
+  const beside: Promise<void>[] = [];
+  const onProblem = (reason: string) => view.problem(null, reason);
+  const start = (work: Promise<void>): void => {
+    // The end of an orchestrator that is stopped in an outage says so.
+    beside.push(work.catch((error: unknown) => void (isOver(error) || onProblem(messageOf(error)))));
+  };
+  const { signal } = telling;
+  const after = await context.board.lastEvent();
+  const ring = cli.output.isTerminal ? () => void cli.output.raw('\u0007') : undefined;
+  const notices = await openNotices(cli, context.policy, ring);
+  start(tellEvents(context, after, signal, (event) => view.event(event)));
+  start(announce(context, { ...notices, after, signal, onProblem }));
+  start(watchRadar(context, { signal, onProblem }));
+  start(keepUp(context, { leftovers: openLeftovers(cli), signal, onProblem }));
+  start(staySeen(context, signal));
   try {
     let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
@@ -116,7 +122,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
         view.pass((last = pass));
         if (!options.untilIdle && !options.once) untaken.tell(pass);
       },
-      onProblem: (error) => view.problem(null, messageOf(error)),
+      onProblem: (error) => void (isOver(error) || onProblem(messageOf(error))),
     });
     telling.abort();
     await Promise.all(beside);
@@ -125,10 +131,15 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await printEnd(cli, context, end, needsYou);
     if (end === 'idle' || end === 'once') await tellLeft(cli, context, last?.waiting ?? []);
     if (end === 'idle') failIfLeft(needsYou, last?.waiting ?? []);
+  } catch (error) {
+    if (!isOver(error)) throw error;
+    telling.abort();
+    await Promise.all(beside);
+    await view.close();
+    cli.output.line('Stopped while the board was away. Agents that run here keep running.');
   } finally {
     telling.abort();
     await Promise.all(beside);
-    process.off('SIGINT', onSignal);
     ending.close();
   }
 }

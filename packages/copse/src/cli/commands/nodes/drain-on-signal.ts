@@ -17,7 +17,16 @@ interface SignalDrain {
 export function drainOnSignal(
   context: RunContext,
   orchestrator: Orchestrator,
-  { stop, tell }: { readonly stop: AbortController; readonly tell: (text: string) => void },
+  {
+    stop,
+    tell,
+    isAway,
+  }: {
+    readonly stop: AbortController;
+    readonly tell: (text: string) => void;
+    /** Without the board no work can be handed over. */
+    readonly isAway: () => boolean;
+  },
 ): SignalDrain {
   let signals = 0;
   const closed = new AbortController();
@@ -34,7 +43,7 @@ export function drainOnSignal(
   const onTerm = () => {
     signals += 1;
     // A third one: the second could not be obeyed.
-    if (signals > 2) return stop.abort();
+    if (signals > 2 || (signals === 2 && isAway())) return stop.abort();
     const withinMs = signals === 1 ? context.policy.nodes.drainMs : 0;
     orchestrator.drain(withinMs);
     tell(

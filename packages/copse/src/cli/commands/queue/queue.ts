@@ -11,7 +11,9 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { tellEvents } from '../../screen/live-view.ts';
 import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
+import { BoardAway } from '../../../board/port.ts';
 import { withLook } from '../../../compose/look.ts';
+import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
   readonly target?: string;
@@ -20,18 +22,27 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withLook(cli, async (context) => {
+  const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
+  const waits = options.watch && canMove && !options.json ? waitForBoard(cli) : undefined;
+  const shows = async (context: LookContext): Promise<void> => {
     const load = () => loadShown(context, context.landing, options.target as BranchName | undefined);
     if (options.json) {
       cli.output.json({ queues: (await load()).map(queueView) });
       return;
     }
-    const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
-    if (options.watch && canMove) await watch(cli, context, load);
+    if (waits !== undefined) await watch(cli, context, { load, waits });
     print(cli, context, await load());
     if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
       cli.output.line(cli.output.style('dim', '  → copse queue --watch'));
-  });
+  };
+  try {
+    await withLook(cli, shows, waits && { patience: waits.patience });
+  } catch (error) {
+    // Ctrl+C during an outage is no failure.
+    if (!(waits?.stop.signal.aborted && error instanceof BoardAway)) throw error;
+  } finally {
+    waits?.end();
+  }
 }
 
 /** Queues with entries or a pause; the usual target if there are none. */
@@ -71,19 +82,21 @@ const GATHER_MS = 50;
 async function watch(
   cli: Cli,
   context: LookContext,
-  load: () => Promise<readonly QueueView[]>,
+  {
+    load,
+    waits: { stop, tellBy },
+  }: { readonly load: () => Promise<readonly QueueView[]>; readonly waits: WaitsForBoard },
 ): Promise<void> {
   const { board, clock } = context;
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
   const screen = new Screen(cli.output);
+  tellBy((text) => screen.log([text]));
   let woken = new AbortController();
   const subscription = await board.onChange(() => woken.abort());
   const told = tellEvents(context, await board.lastEvent(), stop.signal, async (event) => {
     screen.log(await linesOf(cli, context, event));
   });
+  // The loop meets the same fault.
+  told.catch(() => {});
   try {
     while (!stop.signal.aborted) {
       woken = new AbortController();
@@ -97,8 +110,6 @@ async function watch(
     await told;
     await subscription.stop();
     screen.close();
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
   }
 }
 

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 
 import { gitVersion, hasBase } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
-import { outdatedAttempts } from '../../../compose/board/who-runs.ts';
+import { stoppedAttempts } from '../../../compose/board/who-runs.ts';
 import {
   type Repository,
   configOf,
@@ -12,7 +12,7 @@ import {
   requireRepository,
 } from '../../../compose/open.ts';
 import type { Context } from '../../../board/context.ts';
-import type { Board } from '../../../board/port.ts';
+import type { Board, ConnectionFacts } from '../../../board/port.ts';
 import { isHeard, silenceText } from '../../../machines/rules/node.ts';
 import { offsetText } from '../nodes/show.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
@@ -167,9 +167,10 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
       return [
         fine('board', found),
         ...(await nodes(cli, context)),
+        ...connection(await context.board.connection()),
         ...(await server(context.board)),
         ...queues.flatMap(queue),
-        ...(await outdated(cli, context.board)),
+        ...(await stopped(cli, context.board)),
       ];
     } finally {
       await context.board.close();
@@ -178,6 +179,14 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     if (error instanceof Unavailable) return [problem('board', error.message, error.remedy)];
     throw error;
   }
+}
+
+function connection(facts: ConnectionFacts | null): readonly HealthCheck[] {
+  if (facts === null) return [];
+  const { version, latencyMs, tls, connections } = facts;
+  const answers = `answers in ${latencyMs < 10 ? latencyMs.toFixed(1) : Math.round(latencyMs)} ms`;
+  const used = `${connections.used} of ${connections.most} connections used`;
+  return [fine('connection', [version, answers, tls ?? 'no TLS', used].join(', '))];
 }
 
 /** Said only when several machines share the board. */
@@ -218,14 +227,13 @@ async function server(board: Board): Promise<readonly HealthCheck[]> {
   return [missing('server', found, 'To wait for a standby, set synchronous_standby_names on the server.')];
 }
 
-async function outdated(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
+async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> {
   const { home } = requireRepository(cli);
-  const tasks = outdatedAttempts(home).map(
-    async (attempt) => (await board.get('attempt', attempt))?.task ?? attempt,
-  );
-  return (await Promise.all(tasks)).map((task) =>
-    problem('agents', `${task}: ${delayCauses.outdated}`, 'To go on with it: copse orchestrate'),
-  );
+  const found = stoppedAttempts(home).map(async ({ attempt, because }) => {
+    const task = (await board.get('attempt', attempt))?.task ?? attempt;
+    return problem('agents', `${task}: ${delayCauses[because]}`, 'To go on with it: copse orchestrate');
+  });
+  return Promise.all(found);
 }
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */

@@ -7,7 +7,8 @@ import type { RecordedEvent } from '../../../board/rules/event.ts';
 import { type LostEvents, lostText, moveOn } from '../../../board/rules/term.ts';
 import { type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import type { Board } from '../../../board/port.ts';
+import type { Context } from '../../../board/context.ts';
+import { type Board, BoardAway } from '../../../board/port.ts';
 import { eventView } from '../../../operations/views/views.ts';
 import { fail } from '../../failure.ts';
 import { asJson } from '../../output.ts';
@@ -15,6 +16,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
+import { waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
   readonly task?: string;
@@ -28,7 +30,11 @@ interface Options {
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const last = options.last === undefined ? undefined : requireNumber(options.last);
   const from = options.after === undefined ? undefined : requireCursor(options.after);
-  await withBoard(cli, async ({ board, policy }) => {
+  const waits = options.follow ? waitForBoard(cli) : undefined;
+  const following = withBoard(cli, tell, waits && { patience: waits.patience });
+  await following.finally(() => waits?.end());
+
+  async function tell({ board, policy }: Context): Promise<void> {
     const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
     const terms = await board.terms();
     const cursor = { term: from?.term ?? terms.at(-1)?.term ?? 1, number: from?.number ?? 0 };
@@ -48,26 +54,33 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
         : eventLine(cli, recorded, term, options);
       await cli.output.raw(`${line}\n`);
     };
-    if (options.follow) {
-      const stop = new AbortController();
-      process.once('SIGINT', () => stop.abort());
-      process.once('SIGTERM', () => stop.abort());
+    if (waits !== undefined) {
+      const { signal } = waits.stop;
       const follow = {
         after,
         term,
         task,
-        signal: stop.signal,
+        signal,
         policy: policy.board,
         async onLost(lost: LostEvents) {
           ({ term } = lost);
           await onLost(lost);
         },
       };
-      for await (const recorded of followEvents(board, follow)) await print(recorded);
+      for await (const recorded of untilStopped(followEvents(board, follow), signal)) await print(recorded);
       return;
     }
     for await (const recorded of eventsSoFar(board, { after, ...(task && { task }) })) await print(recorded);
-  });
+  }
+}
+
+/** Ctrl+C during an outage is no failure. */
+async function* untilStopped<T>(all: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  try {
+    yield* all;
+  } catch (error) {
+    if (!(signal.aborted && error instanceof BoardAway)) throw error;
+  }
 }
 
 /** The number after which exactly `count` events follow. */

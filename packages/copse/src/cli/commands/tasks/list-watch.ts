@@ -1,6 +1,6 @@
 /** Shows lines on a screen of their own, and anew whenever the board changes, until q or Ctrl+C. */
 
-import type { Board } from '../../../board/port.ts';
+import { type Board, BoardAway } from '../../../board/port.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { savedTerminal } from '../../watch/guard.ts';
@@ -21,7 +21,8 @@ export async function watchLines(
     fail('invalid', '--watch needs a terminal.', 'copse events --follow --json');
   const stop = new AbortController();
   let wake: () => void = () => {};
-  const quit = () => (stop.abort(), wake());
+  const { promise: stopped, resolve: onStop } = Promise.withResolvers<readonly string[]>();
+  const quit = () => (stop.abort(), wake(), onStop([]));
   const renderer = new Renderer();
   const terminal = new Terminal(cli, {
     saved: savedTerminal(),
@@ -35,10 +36,17 @@ export async function watchLines(
   process.on('exit', leave);
   const subscription = await board.onChange(() => wake());
   terminal.enter();
+  let found: readonly string[] = [];
+  let away = '';
   try {
     while (!stop.signal.aborted) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
-      const lines = fitting(await look(), terminal.size.rows);
+      found = await Promise.race([look(), stopped]).catch((error: unknown) => {
+        if (!(error instanceof BoardAway)) throw error;
+        return [...found.filter((line) => line !== away), (away = `${error.message} Trying again.`)];
+      });
+      if (stop.signal.aborted) break;
+      const lines = fitting(found, terminal.size.rows);
       terminal.write(renderer.render({ lines, cursor: null }, terminal.size));
       const timer = setTimeout(() => wake(), REDRAW_MS);
       await woken;

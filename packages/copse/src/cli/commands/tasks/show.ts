@@ -97,6 +97,9 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
     ['process', processText(facts)],
     ['phase', facts.session?.state.life === 'live' ? phaseText(facts.session.state.phase) : null],
     ['worktree', worktreeText(facts)],
+    ['machine', facts.machine && shown(facts.machine)],
+    ['snapshot', snapshotText(facts, now)],
+    ['not sent', facts.travelProblem && indented(shown(facts.travelProblem), 8).trimStart()],
     ['branch', branchText(facts)],
     ['landed', landedText(facts, now)],
     ['accept', list(task.accept)],
@@ -156,6 +159,12 @@ function worktreeText({ workspace }: ShowFacts): string | null {
   const path = shown(worktree.path);
   if (disposition.is === 'released') return `${path} (removed)`;
   return disposition.is === 'kept' ? `${path} (kept: ${shown(oneLine(disposition.detail))})` : path;
+}
+
+/** What another machine could go on from. */
+function snapshotText({ snapshot, landed }: ShowFacts, now: Timestamp): string | null {
+  if (snapshot === null || landed !== null) return null;
+  return `${snapshot.commit.slice(0, 10)} on the remote, ${age(snapshot.at, now)} old`;
 }
 
 function branchText({ workspace }: ShowFacts): string | null {

@@ -30,6 +30,8 @@ export interface RescueRecord {
   /** The index as a tree; null when there was no usable index. */
   readonly staged: string | null;
   readonly notSaved: readonly string[];
+  /** Of a snapshot that travels: the task's branch, where HEAD is detached. */
+  readonly branchTip?: CommitId | null;
 }
 
 const BEFORE: Readonly<Record<RescueReason, string>> = {
@@ -45,8 +47,10 @@ export function messageOf(record: RescueRecord): string {
   return `Rescue of ${record.task} ${BEFORE[record.why]}\n\n${JSON.stringify(record, null, 2)}\n`;
 }
 
+export type NamedRescue = Pick<RescueRecord, 'task' | 'why' | 'atMs'>;
+
 /** Sorts by time. `turn` numbers the rescues of one millisecond. */
-export function refOf({ task, why, atMs }: RescueRecord, turn: number): string {
+export function refOf({ task, why, atMs }: NamedRescue, turn: number): string {
   const time = new Date(atMs).toISOString().replace(/[-:.]/g, '');
   return `${RESCUE_REFS}/${task}/${time}-${why}${turn === 1 ? '' : `-${turn}`}`;
 }
@@ -76,7 +80,7 @@ const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/;
 
 export function parseRecord(message: string): Partial<RescueRecord> {
   const fields = fieldsIn(message);
-  const { branch, head, state, staged, changed, isDetached, notSaved, worktree } = fields;
+  const { branch, head, state, staged, changed, isDetached, notSaved, worktree, branchTip } = fields;
   return {
     ...(typeof branch === 'string' && isValidBranchName(branch) && { branch }),
     ...(isId(head) && { head: brand<CommitId>(head) }),
@@ -85,6 +89,7 @@ export function parseRecord(message: string): Partial<RescueRecord> {
     ...(typeof changed === 'number' && Number.isSafeInteger(changed) && { changed }),
     ...(typeof isDetached === 'boolean' && { isDetached }),
     ...(typeof worktree === 'string' && { worktree }),
+    ...(isId(branchTip) && { branchTip: brand<CommitId>(branchTip) }),
     ...(Array.isArray(notSaved) && {
       notSaved: notSaved.filter((name): name is string => typeof name === 'string'),
     }),

@@ -6,14 +6,16 @@ import { utf8 } from '../../../git/output.ts';
 import { subjectOf } from '../../../git/objects.ts';
 import { git, type TrustedDir } from '../../../git/process.ts';
 import { type RefWithCommit, listCommits } from '../../../git/refs/list-commits.ts';
+import { type Policy, defaultPolicy } from '../../../kernel/policy.ts';
 import { parseRescue } from './record.ts';
+import { adoptTravelled, captureTravelling, wrapCommit } from './travel.ts';
 import { restoreRescue } from './restore.ts';
 import { snapshotWorktree } from './snapshot.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
 import { diffTrees } from './restore-trees.ts';
 import { emptyTree } from './snapshot-files.ts';
 
-export function openRescues(dir: TrustedDir): Rescues {
+export function openRescues(dir: TrustedDir, limits: Policy['travel'] = defaultPolicy.travel): Rescues {
   return {
     snapshot: (request) => snapshotWorktree(dir, request),
     list: (task) => listRescues(dir, task),
@@ -26,6 +28,9 @@ export function openRescues(dir: TrustedDir): Rescues {
         change: from === undefined ? 'added' : to === undefined ? 'deleted' : 'changed',
       }));
     },
+    travelling: (request) => captureTravelling(dir, request, limits),
+    wrap: (of) => wrapCommit(dir, of),
+    adopt: (commit) => adoptTravelled(dir, commit),
     restore: (rescue, worktree) => restoreRescue(dir, rescue, worktree),
   };
 }

@@ -52,6 +52,12 @@ export interface Files {
   readonly changed: readonly string[] | undefined;
 }
 
+/** Which changed files are left out. Without one, none is. */
+export type LeaveOut = (
+  worktree: string,
+  changed: { readonly edited: readonly string[]; readonly untracked: readonly string[] },
+) => ReadonlySet<string>;
+
 /** The staged changes of a worktree whose folder was deleted. */
 export async function captureIndex(
   dir: TrustedDir,
@@ -77,10 +83,11 @@ export async function captureFiles(
   place: Place,
   scratch: string,
   head: () => Promise<string | undefined>,
+  leaveOut: LeaveOut = () => new Set(),
 ): Promise<Files> {
   if (copyIndex(place, path.join(scratch, 'index'))) {
     try {
-      return await capture(dir, place, scratch, head);
+      return await capture(dir, place, scratch, { head, leaveOut });
     } catch (error) {
       // An intact index may hold content that is nowhere else, so the error is not ignored.
       if (isWholeIndex(dir, place) || !(error instanceof GitFailed)) throw error;
@@ -89,7 +96,7 @@ export async function captureFiles(
   const index = path.join(scratch, 'fresh');
   const commit = await head();
   await git(dir, [...ANY_NAME, 'read-tree', ...(commit === undefined ? ['--empty'] : [commit])], { index });
-  const { tree, notSaved, changed } = await readFiles(dir, place, index, head);
+  const { tree, notSaved, changed } = await readFiles(dir, place, index, { head, leaveOut });
   return {
     tree: tree ?? (await gitLine(dir, ['write-tree'], { index })),
     index,
@@ -99,19 +106,19 @@ export async function captureFiles(
   };
 }
 
-async function capture(
-  dir: TrustedDir,
-  place: Place,
-  scratch: string,
-  head: () => Promise<string | undefined>,
-): Promise<Files> {
+interface FileReading {
+  readonly head: () => Promise<string | undefined>;
+  readonly leaveOut: LeaveOut;
+}
+
+async function capture(dir: TrustedDir, place: Place, scratch: string, reading: FileReading): Promise<Files> {
   const index = path.join(scratch, 'index');
   await joinSplitIndex(dir, place, index);
   const stagedIndex = path.join(scratch, 'staged');
   copyWithTime(index, stagedIndex);
   const [written, files] = await Promise.all([
     writeStaged(dir, place, stagedIndex),
-    readFiles(dir, place, index, head),
+    readFiles(dir, place, index, reading),
   ]);
   const stagedTree = written ?? (await writeWithout(dir, place, stagedIndex, files.unmerged));
   return {
@@ -158,7 +165,7 @@ async function readFiles(
   dir: TrustedDir,
   { worktree, isMain }: Place,
   index: string,
-  head: () => Promise<string | undefined>,
+  { head, leaveOut }: FileReading,
 ): Promise<ReadFiles> {
   const careful = carefulSettings(index);
   const options: GitOptions = { index, workTree: worktree, isRaw: true };
@@ -193,7 +200,9 @@ async function readFiles(
   const edited = differing.filter(({ status }) => status !== 'D').map(({ file }) => file);
   // Copse's own folder beside the main checkout, in case the line that ignores it was removed.
   const untracked = listed.untracked.filter((file) => !isMain || !file.startsWith('.copse/'));
-  const { files: added, special } = requireAddable(worktree, [...new Set([...edited, ...untracked])]);
+  const left = leaveOut(worktree, { edited, untracked });
+  const wanted = [...new Set([...edited, ...untracked])].filter((file) => !left.has(file));
+  const { files: added, special } = requireAddable(worktree, wanted);
   const gone = [...deleted, ...special];
   // Forced: git refuses to look at a path below a link that replaced its folder.
   if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));

@@ -30,7 +30,7 @@ import { git, gitLine, GitFailed, tryGit, type TrustedDir } from '../../../git/p
 import { registrationAt } from '../../../git/worktrees/registrations.ts';
 import { requireBoundedTip } from '../../../git/refs/bounded-tip.ts';
 import { updateRef } from '../../../git/refs/refs.ts';
-import { type RescueRecord, messageOf, parseRescue, refOf } from './record.ts';
+import { type NamedRescue, type RescueRecord, messageOf, parseRescue, refOf } from './record.ts';
 import { existingCommits, idsIn, makeCommit, unreferencedTips } from './snapshot-commits.ts';
 import { ANY_NAME, type Files, captureFiles, captureIndex, emptyTree } from './snapshot-files.ts';
 import {
@@ -171,11 +171,11 @@ interface StateRequest {
   readonly files: Files;
   readonly before: string;
   readonly scratch: string;
-  readonly request: SnapshotRequest;
+  readonly request: Pick<SnapshotRequest, 'task' | 'at'>;
   readonly permissions: readonly string[];
 }
 
-async function saveState(
+export async function saveState(
   dir: TrustedDir,
   { place, notes, files, before, scratch, request, permissions }: StateRequest,
 ): Promise<string | null> {
@@ -206,7 +206,7 @@ async function saveState(
   }
   if (needsStaged) await git(dir, [...ANY_NAME, 'read-tree', '--prefix=staged/', staged.tree], options);
   const tree = await gitLine(dir, ['write-tree'], options);
-  const message = `What git noted about ${request.task} in ${JSON.stringify(place.worktree)}\n`;
+  const message = `What git noted about the worktree of ${request.task}\n`;
   return makeCommit(dir, { tree, parents: [], message, atMs: request.at });
 }
 
@@ -216,11 +216,15 @@ function stageAsFile(line: string): readonly string[] {
   return mode === '160000' ? [] : [`100644 ${id}\tstages/${id}`];
 }
 
-async function changedPaths(dir: TrustedDir, before: string, after: string): Promise<readonly string[]> {
+export async function changedPaths(
+  dir: TrustedDir,
+  before: string,
+  after: string,
+): Promise<readonly string[]> {
   return entries(await git(dir, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]));
 }
 
-async function createRef(dir: TrustedDir, record: RescueRecord, commit: string): Promise<string> {
+export async function createRef(dir: TrustedDir, record: NamedRescue, commit: string): Promise<string> {
   for (let turn = 1; ; turn += 1) {
     const ref = refOf(record, turn);
     const made = await refsOf(dir).move(ref, null, brand<CommitId>(commit));

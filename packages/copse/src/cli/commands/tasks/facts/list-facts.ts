@@ -58,10 +58,17 @@ export async function loadFacts(
     const question = hasAsked ? await openQuestionOf(board, task) : undefined;
     const message = attention === null || question ? null : await lastMessage(board, task.id, session?.id);
     const node = task.state.status === 'in_progress' ? names.get(task.state.claim.node) : undefined;
-    facts.set(task.id, { session, question, message, node });
+    const travelProblem = await travelProblemOf(board, task);
+    facts.set(task.id, { session, question, message, node, travelProblem });
   }
   if (live.some(({ state }) => state.status === 'landing')) await addPlaces(cli, context, facts);
   return facts;
+}
+
+/** Work travels only between the machines of a board on PostgreSQL. */
+async function travelProblemOf(board: Board, { state }: TaskSummary): Promise<string | null> {
+  if (board.engine !== 'postgres' || state.status !== 'in_progress') return null;
+  return (await board.get('attempt', state.claim.attempt))?.travelProblem ?? null;
 }
 
 function sessionOf({ state, session }: TaskSummary): SessionId | null {

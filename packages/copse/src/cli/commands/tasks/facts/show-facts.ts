@@ -4,9 +4,9 @@ import { openQuestionOf } from '../../../../agents/act/answer.ts';
 import type { Session } from '../../../../agents/rules/session/session.ts';
 import type { Context } from '../../../../board/context.ts';
 import { eventsSoFar } from '../../../../board/events-so-far.ts';
-import type { BoardReader } from '../../../../board/port.ts';
+import type { Board, BoardReader } from '../../../../board/port.ts';
 import type { AttemptProcess } from '../../../../compose/known-here.ts';
-import { requireRepository } from '../../../../compose/open.ts';
+import { nodeHere, requireRepository } from '../../../../compose/open.ts';
 import { waitText } from '../../../../explain/rules/queue.ts';
 import type { EventNumber, Timestamp } from '../../../../kernel/ids.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../../../kernel/usage.ts';
@@ -14,6 +14,7 @@ import { undoingOf } from '../../../../queue/act/undoing.ts';
 import type { Landing } from '../../../../queue/rules/landing.ts';
 import type { Attempt } from '../../../../tasks/rules/attempt.ts';
 import type { Task } from '../../../../tasks/rules/task.ts';
+import type { Workspace } from '../../../../workspaces/rules/workspace.ts';
 import type { Cli } from '../../../invocation.ts';
 
 export type ShowFacts = Awaited<ReturnType<typeof loadFacts>>;
@@ -35,6 +36,9 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
     finish: last?.finish,
     process: await processOfTask(cli, board, task, attempts.at(-1)?.attempt),
     workspace: workspaces.findLast((one) => one.worktree !== null),
+    machine: await machineOf(cli, board, workspaces),
+    snapshot: attempts.at(-1)?.attempt.lastSnapshot ?? null,
+    travelProblem: attempts.at(-1)?.attempt.travelProblem ?? null,
     waiting: waitingOf(task, landings),
     landed: landedOf(landings),
     undoing: await undoingOf(board, id),
@@ -43,6 +47,15 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
     ledger: await board.list('ledger', { task: id }),
     artifacts: await board.list('artifact', { task: id }),
   };
+}
+
+/** Of a worktree on another machine. */
+async function machineOf(cli: Cli, board: Board, workspaces: readonly Workspace[]): Promise<string | null> {
+  const last = workspaces.findLast((one) => one.worktree !== null);
+  if (board.engine !== 'postgres' || last === undefined) return null;
+  if (last.node === nodeHere(requireRepository(cli))) return null;
+  const { labelOf } = await import('../../../../workspaces/act/shared/elsewhere.ts');
+  return labelOf(board, last.node);
 }
 
 export interface ShownAttempt {

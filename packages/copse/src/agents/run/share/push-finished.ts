@@ -3,10 +3,10 @@
  * done by the orchestrator (pull-request-open.ts). A task that lands at once has no such record, so it is pushed here.
  */
 
-import type { GateLook } from './finish.ts';
-import type { RunContext } from '../../queue/context.ts';
-import { workspaceOf } from '../../workspaces/act/context.ts';
-import type { TaskId } from '../../kernel/ids.ts';
+import type { GateLook } from '../finish.ts';
+import type { RunContext } from '../../../queue/context.ts';
+import { workspaceOf } from '../../../workspaces/act/context.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
 
 export type PushedFinished =
   /** `push`: still to be pushed, by the orchestrator. `note`: a failed push that does not matter. */

@@ -1,11 +1,11 @@
 /**
- * How processes on one SQLite board wake each other: after a commit the writer touches a small file beside the board,
- * and the others watch that file. (The write-ahead log itself is no signal: it changes before the commit is visible.)
+ * How processes of one machine wake each other: after a commit the writer touches a small file beside the board,
+ * and the others watch that file. (SQLite's write-ahead log is no signal: it changes before the commit is visible.)
  */
 
 import { type FSWatcher, closeSync, openSync, utimesSync, watch } from 'node:fs';
 
-import type { Subscription } from '../port.ts';
+import type { Subscription } from './port.ts';
 
 const REWATCH_MS = 100;
 

@@ -1,0 +1,76 @@
+/**
+ * Brings the commits of open landings that other machines finished: in one fetch, from the refs that their runners pushed
+ * (agents/run/travel.ts). What cannot be had is the reason why that one landing waits, and the others go on.
+ */
+
+import type { LandingId, NodeId } from '../../../kernel/ids.ts';
+import { backoffMs } from '../../../kernel/backoff.ts';
+import type { WorkRef } from '../../../git/port.ts';
+import type { Landing } from '../../rules/landing.ts';
+import type { RunContext } from '../../context.ts';
+import type { QueueMemory } from '../memory.ts';
+import { waitInQueue } from '../waits.ts';
+
+/** The landings whose commits are here. */
+export async function bringHeads(
+  context: RunContext,
+  landings: readonly Landing[],
+  memory: Pick<QueueMemory, 'missing'>,
+): Promise<readonly Landing[]> {
+  const lacking = await lackingHeads(context, landings);
+  if (lacking.size === 0) return landings;
+  const nowMs = context.clock.elapsedMs();
+  const due = [...lacking.values()].filter(({ landing }) => isDue(memory, landing.id, nowMs));
+  const fetched = due.length === 0 ? undefined : await context.git.work.fetch(due.map(({ ref }) => ref));
+  for (const { landing, node } of due) {
+    if ((await context.git.tip(landing.head)) !== undefined) {
+      lacking.delete(landing.id);
+      memory.missing.delete(landing.id);
+      continue;
+    }
+    const failures = (memory.missing.get(landing.id)?.failures ?? 0) + 1;
+    const { firstAgainMs: firstMs, mostAgainMs: mostMs } = context.policy.travel;
+    const againMs = nowMs + backoffMs(failures, { firstMs, mostMs });
+    memory.missing.set(landing.id, { failures, againMs });
+    const detail = fetched?.kind === 'failed' ? fetched.reason : 'the remote does not have it yet.';
+    await waitInQueue(context, landing, { kind: 'head_missing', head: landing.head, node, detail });
+  }
+  return landings.filter(({ id }) => !lacking.has(id));
+}
+
+interface Lacking {
+  readonly landing: Landing;
+  readonly ref: WorkRef;
+  readonly node: NodeId | null;
+}
+
+/** What this machine itself lost is found later, as a branch that is gone. */
+async function lackingHeads(
+  context: RunContext,
+  landings: readonly Landing[],
+): Promise<Map<LandingId, Lacking>> {
+  const { board, git, node: here } = context;
+  const lacking = new Map<LandingId, Lacking>();
+  if (board.engine !== 'postgres' || (await git.remoteName()) === undefined) return lacking;
+  for (const landing of landings) {
+    if ((await git.tip(landing.head)) !== undefined) continue;
+    const { ref, node } = await originOf(context, landing);
+    if (ref !== undefined && node !== here) lacking.set(landing.id, { landing, ref, node });
+  }
+  return lacking;
+}
+
+/** The attempt that finished it; for one that a person queued, the token that the task has. */
+export async function originOf(
+  { board }: Pick<RunContext, 'board'>,
+  { attempt: id, task }: Pick<Landing, 'attempt' | 'task'>,
+): Promise<{ readonly ref: WorkRef | undefined; readonly node: NodeId | null }> {
+  const attempt = id === null ? undefined : await board.get('attempt', id);
+  if (attempt !== undefined) return { ref: { task, token: attempt.token }, node: attempt.node };
+  const token = (await board.get('task', task))?.token;
+  return { ref: token === undefined ? undefined : { task, token }, node: null };
+}
+
+function isDue({ missing }: Pick<QueueMemory, 'missing'>, id: LandingId, nowMs: number): boolean {
+  return nowMs >= (missing.get(id)?.againMs ?? -Infinity);
+}

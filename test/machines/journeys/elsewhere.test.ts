@@ -1,0 +1,82 @@
+/** Commands about a task whose worktree is on another machine: they work or explain. */
+
+import { expect, it } from 'vitest';
+
+import { git, newArea } from '../../support/cli.ts';
+import { Fleet } from '../support/nodes.ts';
+
+const area = newArea();
+
+const AGENT = `
+name=$COPSE_TASK_ID
+echo text >"$name.txt"
+commit "$name.txt"
+case \${COPSE_WORKTREE_BRANCH#*/} in
+  stuck*)
+    echo unfinished >"$name.draft"
+    copse stuck --reason 'This way or that?' >/dev/null
+    ;;
+  *) finish ;;
+esac`;
+
+// promise: snapshots-by-board
+it('the other machine shows, compares, merges, takes over, cleans up and deletes', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, landing: { policy: 'review' } });
+  const [first, second] = [fleet.machine(1), fleet.machine(2)];
+  const [done, stuck, gone, forged] = await fleet.add('review me', 'stuck here', 'stuck there', 'stuck too');
+  const orchestrator = first.start();
+  const story: string[] = [];
+  const told = async (...argv: readonly string[]) => {
+    const { code, stdout, stderr } = await second.copse(...argv);
+    const text = `${stdout}${stderr}`;
+    story.push(`$ copse ${argv.join(' ')} -> ${code}\n${text}`);
+    return { code, text };
+  };
+  try {
+    await fleet.until(async () => (await fleet.status(done!)) === 'in_review');
+    for (const task of [stuck!, gone!, forged!])
+      await fleet.until(async () => (await fleet.status(task)) === 'stuck');
+    orchestrator.interrupt();
+    await orchestrator.ended;
+
+    for (const task of [done!, stuck!])
+      for (const command of ['show', 'why', 'logs', 'diff', 'review', 'cleanup', 'sync'])
+        expect((await told(command, task)).text).not.toMatch(/\n\s+at .*:\d+|GitFailed|ended with exit code/);
+    expect((await told('diff', done!)).text).toContain(`${done}.txt`);
+    // A snapshot is shown as what it is.
+    expect((await told('diff', stuck!)).text).toContain(`${stuck}.draft`);
+    expect((await told('show', stuck!)).text).toMatch(/machine +.*n-\w+/);
+
+    const merged = await told('merge', done!);
+    expect(merged).toMatchObject({ code: 0 });
+    expect(await fleet.status(done!)).toBe('done');
+
+    const taken = await told('work', stuck!);
+    expect(taken).toMatchObject({ code: 0 });
+    expect(taken.text).toContain('It continues the work of machine');
+    expect(second.git('-C', `.worktrees/${stuck}`, 'status', '--porcelain')).toBe(`?? ${stuck}.draft`);
+
+    // A reset begins from the base, and stays there.
+    expect(await told('work', stuck!, '--reset')).toMatchObject({ code: 0 });
+    expect(await told('work', stuck!, '--resume')).toMatchObject({ code: 0 });
+    expect(second.git('-C', `.worktrees/${stuck}`, 'ls-files', '--others', '--cached')).not.toContain(stuck!);
+
+    // Others may be able to push: only the commit that the board has counts.
+    const [ref = ''] = fleet.refs(`refs/copse/work/${forged}/`).keys();
+    git(fleet.remote, 'update-ref', ref, fleet.refs(`refs/copse/work/${gone}/`).values().next().value!);
+    const begun = await told('work', forged!);
+    expect(begun.text).toContain('is not on the remote any more. What was done there is not here.');
+    const files = second.git('-C', `.worktrees/${forged}`, 'ls-files', '--others', '--cached');
+    expect(files).not.toMatch(/\.draft/);
+
+    expect(await told('delete', gone!, '--yes')).toMatchObject({ code: 0 });
+    expect([...fleet.refs('refs/copse/work/').keys()].filter((ref) => ref.includes(gone!))).toEqual([]);
+    // What only the remote had is still to be had here.
+    const [rescue = ''] = second
+      .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`)
+      .split('\n');
+    expect(second.git('ls-tree', '-r', '--name-only', rescue)).toContain(`${gone}.draft`);
+  } catch (error) {
+    throw new Error(`${story.join('\n')}\n${fleet.story()}`, { cause: error });
+  }
+});

@@ -1,0 +1,70 @@
+/** The last snapshot of an attempt that is stopped, or that lost its task to another machine. */
+
+import { expect, it } from 'vitest';
+
+import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
+import { kill } from '../../support/agents/runs.ts';
+import { git, newArea } from '../../support/cli.ts';
+import { Fleet } from '../support/nodes.ts';
+
+const area = newArea();
+
+const AGENT = `
+echo committed >"$COPSE_TASK_ID.committed"
+commit "$COPSE_TASK_ID.committed"
+until_told
+echo late >"$COPSE_TASK_ID.late"
+say wrote late
+while :; do sleep 1; done`;
+
+/** Only commits, ends and losses make snapshots here. */
+const policy = { snapshot_every: '1h' };
+
+it('a task that a person pauses on another machine leaves its last changes on the remote', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy });
+  const [task] = await fleet.add('one');
+  fleet.machine(1).start();
+  try {
+    await fleet.until(async () => (await snapshotOf(fleet, task!)).includes('.committed'));
+    fleet.tell();
+    await fleet.until(() => fleet.said().includes(`wrote ${task} late`));
+    expect(await snapshotOf(fleet, task!)).not.toContain('.late');
+    expect(await fleet.machine(2).copse('pause', task!)).toMatchObject({ code: 0 });
+    await fleet.until(async () => (await snapshotOf(fleet, task!)).includes('.late'));
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
+});
+
+it('a machine that was suspended finds itself fenced and hands its work in beside that of the next one', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { ...policy, lease: '3s' } });
+  const [task] = await fleet.add('one');
+  const [first, second] = [fleet.machine(1), fleet.machine(2)];
+  const orchestrator = first.start();
+  try {
+    await fleet.until(async () => (await snapshotOf(fleet, task!)).includes('.committed'));
+    const [runner] = (await fleet.board.list('attempt', { task: task! })).flatMap((one) => one.process ?? []);
+    kill(runner!.pid, 'SIGSTOP');
+    orchestrator.signal('SIGKILL');
+    fleet.tell();
+    await fleet.until(() => fleet.said().includes(`wrote ${task} late`));
+    second.start();
+    await fleet.until(async () => (await fleet.board.list('attempt', { task: task! })).length === 2);
+    kill(runner!.pid, 'SIGCONT');
+    await fleet.until(async () => (await snapshotOf(fleet, task!)).includes('.late'));
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
+  // The second one still has the task.
+  const [before, after] = await fleet.board.list('attempt', { task: task! });
+  expect((await fleet.board.get('task', task!))?.token).toBe(after!.token);
+  expect(before!.token).toBeLessThan(after!.token);
+});
+
+/** The files of the first attempt's last snapshot, as the remote has them. */
+async function snapshotOf(fleet: Fleet, task: TaskId): Promise<string> {
+  const [attempt] = await fleet.board.list('attempt', { task });
+  if (attempt?.lastSnapshot === undefined) return '';
+  const tip = fleet.refs().get(`refs/copse/work/${task}/${attempt.token}`);
+  return tip === attempt.lastSnapshot.commit ? git(fleet.remote, 'ls-tree', '--name-only', tip) : '';
+}
