@@ -9,14 +9,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { canSeeProcesses } from '../../support/agents/runs.ts';
-import { type PostgresServer, startPostgres } from '../../support/board/postgres.ts';
+import { startPostgres } from '../../support/board/postgres.ts';
 import { newArea, startCopse } from '../../support/cli.ts';
 import { isLong, often } from '../../support/long.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
+import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 import { seenBy, violations } from '../support/checker.ts';
 import { Fleet, type Machine } from '../support/nodes.ts';
 import { Proxy } from '../support/proxy.ts';
@@ -24,6 +25,8 @@ import { type PlannedFault, type Scene, drawFaults, isThere, restart, suffer } f
 
 const RUNS = often({ short: 1, long: 4, variable: 'COPSE_FLEETS' });
 const isShort = !isLong && process.env['COPSE_FLEETS'] === undefined && process.env['COPSE_SEED'] === undefined;
+/** Most of a run is waiting. */
+const AT_ONCE = 2;
 const REST_MS = 150_000;
 
 const first = process.env['COPSE_SEED'];
@@ -33,8 +36,6 @@ const seeds = Array.from(
 );
 
 const area = newArea();
-let server: PostgresServer | undefined;
-afterAll(() => server?.stop());
 
 /** Two commits and a file in between that is not committed; the next agent goes on with what it finds. */
 const AGENT = `
@@ -50,13 +51,12 @@ finish`;
 it.runIf(canSeeProcesses)(
   `${seeds.length} runs of several machines with random faults lose nothing and land everything once`,
   async () => {
-    if (!isShort) server = await startPostgres({ durable: true });
     const failed: string[] = [];
-    for (const seed of seeds) {
+    await forEachAtOnce(seeds, AT_ONCE, async (seed) => {
       const problem = await survive(seed);
       if (problem !== undefined) failed.push(problem);
       if (seeds.length > 1) console.log(`COPSE_SEED=${seed} ${problem === undefined ? 'passed' : 'FAILED'}`);
-    }
+    });
     if (failed.length > 0) throw new Error(`${failed.length} of ${seeds.length} runs failed.\n${failed.join('\n')}`);
   },
   seeds.length * 600_000,
@@ -65,6 +65,9 @@ it.runIf(canSeeProcesses)(
 /** What went wrong, with everything that a person needs to investigate it. */
 async function survive(seed: number): Promise<string | undefined> {
   const draw = drawing(seed);
+  await using opened = new AsyncDisposableStack();
+  const server = isShort ? undefined : await startPostgres({ durable: true });
+  if (server !== undefined) opened.defer(() => server.stop());
   const machines = isShort || draw() < 0.5 ? 2 : 3;
   await using fleet = await Fleet.open(area, 0, {
     agent: AGENT.replace('PAUSE', isShort ? '0.3' : String(0.2 + draw() * 3)),
@@ -72,7 +75,6 @@ async function survive(seed: number): Promise<string | undefined> {
     ...(server && { server: server.url }),
   });
   const proxies = new Map<Machine, Proxy>();
-  await using opened = new AsyncDisposableStack();
   const join = async () => {
     const way = opened.use(await Proxy.to(fleet.url));
     const machine = fleet.join(`machine ${fleet.machines.length + 1}`, way.through(fleet.url));

@@ -34,11 +34,10 @@ export interface PlannedFault {
 }
 
 const NETWORK = ['blackhole', 'stall', 'half-open', 'delay', 'cut', 'refuse'] as const;
-const PROCESSES = ['kill-node', 'kill-runner', 'kill-machine', 'stop-runner', 'stop-machine'] as const;
-const REMOTE = ['remote-away', 'remote-refuses', 'foreign-pushes'] as const;
-/** Recovery takes a restart of the server, or the time that a lead is given: too long for the short version. */
-const SLOW = ['kill-server', 'lose-machine'] as const;
-const KINDS = [...NETWORK, ...PROCESSES, ...REMOTE, ...SLOW] as const;
+const QUICK = [...NETWORK, 'kill-runner', 'stop-runner', 'stop-machine', 'foreign-pushes'] as const;
+/** Recovery takes up to a minute: until a lost lead is free, or a remote that refused a push is asked again. */
+const SLOW = ['kill-node', 'kill-machine', 'lose-machine', 'kill-server', 'remote-away', 'remote-refuses'] as const;
+const KINDS = [...QUICK, ...SLOW] as const;
 export type FaultKind = (typeof KINDS)[number];
 
 export interface FaultLimits {
@@ -51,7 +50,7 @@ export interface FaultLimits {
 }
 
 export function drawFaults(draw: () => number, limits: FaultLimits): readonly PlannedFault[] {
-  const kinds = limits.isSlow ? KINDS : [...NETWORK, ...PROCESSES, ...REMOTE];
+  const kinds = limits.isSlow ? KINDS : QUICK;
   return Array.from({ length: limits.count }, () => ({
     kind: kinds[Math.floor(draw() * kinds.length)] ?? 'cut',
     machine: Math.floor(draw() * limits.machines),
