@@ -45,7 +45,10 @@ await Promise.all(nodes.map((node) => run(node)));
 async function openNode(name: string): Promise<RunContext> {
   const board = await openDurably(orders.address);
   const base = contextOf(board);
-  const policy = { ...base.policy, orchestration: { ...base.policy.orchestration, maxAgents: orders.agents } };
+  const policy = {
+    ...base.policy,
+    orchestration: { ...base.policy.orchestration, maxAgents: orders.agents },
+  };
   const node = brand<NodeId>(name);
   const agents = [{ name: AGENT, capabilities: [] }];
   const runners = { start: () => Promise.resolve() };
@@ -94,7 +97,9 @@ async function live(context: RunContext, { task: id, session, token, attempt }: 
   }
   const ended = await change({ ...context, by: { kind: 'session', session, token } }, async (change) => {
     const task = await change.require('task', id);
-    await change.apply(decideFinish(task, token, { kind: 'done', how: 'no_changes', commit: null }, change.at));
+    await change.apply(
+      decideFinish(task, token, { kind: 'done', how: 'no_changes', commit: null }, change.at),
+    );
     const known = await change.require('session', session);
     await change.apply(decideSession(known, { action: 'complete' }, change.at));
     const of = { id: attempt, at: change.at, reason: 'completed', exitCode: 0 } as const;

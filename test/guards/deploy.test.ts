@@ -38,7 +38,9 @@ function usesIn(text: string): readonly Use[] {
       const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
       const names = words.slice(0, end === -1 ? undefined : end);
       const isPlain = names.length > 0 && names[0] !== '';
-      return isPlain ? [{ path: names.join(' '), options: words.filter((word) => word.startsWith('--')) }] : [];
+      return isPlain
+        ? [{ path: names.join(' '), options: words.filter((word) => word.startsWith('--')) }]
+        : [];
     }),
   );
 }
@@ -90,7 +92,9 @@ describe('files for deploying nodes', () => {
     const lines = ['deploy/compose.yaml', 'deploy/kubernetes.yaml', 'deploy/copse.service'].flatMap((file) =>
       read(file).match(/copse-node[ ,].*--.*/g),
     );
-    const options = lines.flatMap((line) => [...(line ?? '').matchAll(/--[a-z][a-z-]*/g)].map(([option]) => option));
+    const options = lines.flatMap((line) =>
+      [...(line ?? '').matchAll(/--[a-z][a-z-]*/g)].map(([option]) => option),
+    );
     expect(options.length).toBeGreaterThan(2);
     expect(options.flatMap((option) => problemsOf({ path: 'up', options: [option] }))).toEqual([]);
   });

@@ -77,18 +77,22 @@ function exported(events: Scene['events'], tasks: readonly string[], said = even
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-const event = (scene: Scene, index: number) => scene.events[index]!.event as unknown as Record<string, unknown>;
+const event = (scene: Scene, index: number) =>
+  scene.events[index]!.event as unknown as Record<string, unknown>;
 
 /** Copies an event to the end, with changes. */
 function repeat(scene: Scene, index: number, changes: object = {}): void {
   const { by, event: what } = structuredClone(scene.events[index]!);
-  scene.events.push({ by, event: { ...what, ...changes } as BoardEvent });
+  scene.events.push({ by, event: { ...what, ...changes } });
   scene.evidence = { ...scene.evidence, followed: [] };
 }
 
 const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scene) => void])[]>> = {
   numbers: [
-    ['an event number is missing', (scene) => (scene.events[3] = { ...scene.events[3]!, number: 5 } as never)],
+    [
+      'an event number is missing',
+      (scene) => (scene.events[3] = { ...scene.events[3]!, number: 5 } as never),
+    ],
     ['the export ends early', (scene) => (scene.said = 10)],
   ],
   claims: [
@@ -112,7 +116,9 @@ const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scen
     [
       'a change is on the target twice',
       ({ evidence: { remote } }) => {
-        const [tree, first, tip] = ['main^{tree}', 'main^^', 'main'].map((name) => git(remote, 'rev-parse', name));
+        const [tree, first, tip] = ['main^{tree}', 'main^^', 'main'].map((name) =>
+          git(remote, 'rev-parse', name),
+        );
         const back = git(remote, 'commit-tree', '-p', tip!, '-m', 'back', `${first}^{tree}`);
         const again = git(remote, 'commit-tree', '-p', back, '-m', 'again', `${template.head}^{tree}`);
         const all = git(remote, 'commit-tree', '-p', again, '-m', 'all', tree!);
@@ -121,7 +127,10 @@ const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scen
     ],
   ],
   'landed-there': [
-    ['the target lacks what the board calls landed', (scene) => (event(scene, 8)['commit'] = template.snapshot)],
+    [
+      'the target lacks what the board calls landed',
+      (scene) => (event(scene, 8)['commit'] = template.snapshot),
+    ],
   ],
   acknowledged: [['an acknowledged task is gone', (scene) => (scene.tasks = [])]],
   reachable: [
@@ -132,7 +141,15 @@ const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scen
         const { remote } = scene.evidence;
         const tree = git(remote, 'rev-parse', `${template.snapshot}^{tree}`);
         const head = git(remote, 'commit-tree', '-p', template.head, '-m', 'more', tree);
-        event(scene, 7)['head'] = git(remote, 'commit-tree', '-p', head, '-m', 'less', `${template.head}^{tree}`);
+        event(scene, 7)['head'] = git(
+          remote,
+          'commit-tree',
+          '-p',
+          head,
+          '-m',
+          'less',
+          `${template.head}^{tree}`,
+        );
       },
     ],
     [
@@ -161,7 +178,10 @@ const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scen
   ],
   followed: [
     ['a follower skipped an event', (scene) => (scene.evidence = { ...scene.evidence, followed: [7, 9] })],
-    ['a follower saw an event twice', (scene) => (scene.evidence = { ...scene.evidence, followed: [8, 8, 9] })],
+    [
+      'a follower saw an event twice',
+      (scene) => (scene.evidence = { ...scene.evidence, followed: [8, 8, 9] }),
+    ],
     ['a follower stopped early', (scene) => (scene.evidence = { ...scene.evidence, followed: [7, 8] })],
   ],
 };
@@ -170,12 +190,18 @@ describe('the checker of several machines', () => {
   it('finds nothing wrong in a run that went well, and sees all of it', () => {
     const scene = openScene();
     expect(judge(scene)).toEqual([]);
-    expect(seenBy({ exported: exported(scene.events, scene.tasks) })).toEqual({ claims: 2, landed: 1, snapshots: 1 });
+    expect(seenBy({ exported: exported(scene.events, scene.tasks) })).toEqual({
+      claims: 2,
+      landed: 1,
+      snapshots: 1,
+    });
   });
 
   it('has a broken run for each of its rules', () => {
     const text = readFileSync(new URL('../support/checker.ts', import.meta.url), 'utf8');
-    const rules = [...text.slice(0, text.indexOf('*/')).matchAll(/^ \* {3}([\w-]+) {2,}/gm)].map(([, rule]) => rule);
+    const rules = [...text.slice(0, text.indexOf('*/')).matchAll(/^ \* {3}([\w-]+) {2,}/gm)].map(
+      ([, rule]) => rule,
+    );
     expect(Object.keys(doctored)).toEqual(rules);
   });
 

@@ -21,10 +21,18 @@ import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 import { seenBy, violations } from '../support/checker.ts';
 import { Fleet, type Machine } from '../support/nodes.ts';
 import { Proxy } from '../support/proxy.ts';
-import { type PlannedFault, type Scene, drawFaults, isThere, restart, suffer } from '../support/random-faults.ts';
+import {
+  type PlannedFault,
+  type Scene,
+  drawFaults,
+  isThere,
+  restart,
+  suffer,
+} from '../support/random-faults.ts';
 
 const RUNS = often({ short: 1, long: 4, variable: 'COPSE_FLEETS' });
-const isShort = !isLong && process.env['COPSE_FLEETS'] === undefined && process.env['COPSE_SEED'] === undefined;
+const isShort =
+  !isLong && process.env['COPSE_FLEETS'] === undefined && process.env['COPSE_SEED'] === undefined;
 /** Most of a run is waiting. */
 const AT_ONCE = 2;
 const REST_MS = 150_000;
@@ -55,9 +63,10 @@ it.runIf(canSeeProcesses)(
     await forEachAtOnce(seeds, AT_ONCE, async (seed) => {
       const problem = await survive(seed);
       if (problem !== undefined) failed.push(problem);
-      if (seeds.length > 1) console.log(`COPSE_SEED=${seed} ${problem === undefined ? 'passed' : 'FAILED'}`);
+      // At once: a hundred runs take hours.
+      if (seeds.length > 1) console.log(problem ?? `COPSE_SEED=${seed} passed`);
     });
-    if (failed.length > 0) throw new Error(`${failed.length} of ${seeds.length} runs failed.\n${failed.join('\n')}`);
+    expect(failed).toEqual([]);
   },
   seeds.length * 600_000,
 );
@@ -84,7 +93,12 @@ async function survive(seed: number): Promise<string | undefined> {
   for (let number = 1; number <= machines; number += 1) await join();
   const limits = isShort
     ? { count: 2, leastMs: 300, mostMs: 2_500, mostEvents: 15 }
-    : { count: 3 + Math.floor(draw() * 4), leastMs: 2_000, mostMs: draw() < 0.2 ? 60_000 : 10_000, mostEvents: 40 };
+    : {
+        count: 3 + Math.floor(draw() * 4),
+        leastMs: 2_000,
+        mostMs: draw() < 0.2 ? 60_000 : 10_000,
+        mostEvents: 40,
+      };
   const faults = drawFaults(draw, { ...limits, machines, isSlow: server !== undefined });
   const scene: Scene = { fleet, proxies, join, ...(server && { server }) };
   const did: string[] = [];
@@ -111,7 +125,9 @@ async function run(
   restart(fleet.machines);
   for (const fault of faults) {
     await aMomentLater(fleet, fault.after);
-    did.push(`${fault.kind}${fault.isEverywhere ? ' everywhere' : ` on ${fault.machine + 1}`} ${fault.ms} ms`);
+    did.push(
+      `${fault.kind}${fault.isEverywhere ? ' everywhere' : ` on ${fault.machine + 1}`} ${fault.ms} ms`,
+    );
     const adding = reader.copse('add', `during ${fault.kind}`, '--json');
     await suffer(scene, fault);
     const added = await adding;
@@ -160,7 +176,8 @@ async function aMomentLater(fleet: Fleet, count: number): Promise<void> {
 
 /** Every task landed, nothing is left of those that had one attempt, and the nodes end when they are told to. */
 async function untilRest(fleet: Fleet): Promise<void> {
-  const open = async () => (await fleet.board.tasks({ order: 'urgent' })).filter(({ state }) => state.status !== 'done');
+  const open = async () =>
+    (await fleet.board.tasks({ order: 'urgent' })).filter(({ state }) => state.status !== 'done');
   await until(async () => (await open()).length === 0, 'all tasks are done');
   const there = fleet.machines.filter(isThere);
   // A machine that lost its task keeps work that did not land.
@@ -201,7 +218,9 @@ class Follower {
 
 async function story(fleet: Fleet): Promise<string> {
   const tasks = await fleet.board.tasks({ order: 'urgent' }).catch(() => []);
-  const states = tasks.map(({ id, state }: { id: TaskId; state: unknown }) => `${id} ${JSON.stringify(state)}`);
+  const states = tasks.map(
+    ({ id, state }: { id: TaskId; state: unknown }) => `${id} ${JSON.stringify(state)}`,
+  );
   const there = fleet.machines.find(isThere);
   const events = await there?.copse('events').then(({ stdout }) => stdout);
   return [...states, events, fleet.story()].join('\n');

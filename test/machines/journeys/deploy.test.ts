@@ -24,7 +24,10 @@ it('a node of deploy/ clones from the git server of compose.yaml, joins, and end
   await until(() => runGit({ cwd: area, argv: ['ls-remote', '--exit-code', remote, 'main'] }).status === 0);
   const seed = path.join(area, 'seed');
   git(area, 'clone', '--quiet', remote, seed);
-  writeFileSync(path.join(seed, 'copse.yml'), 'agents: { worker: { command: "true" } }\nlanding: { push: true }\n');
+  writeFileSync(
+    path.join(seed, 'copse.yml'),
+    'agents: { worker: { command: "true" } }\nlanding: { push: true }\n',
+  );
   git(seed, 'add', '--all');
   git(seed, 'commit', '--quiet', '--message=settings');
   git(seed, 'push', '--quiet');
@@ -39,7 +42,7 @@ it('a node of deploy/ clones from the git server of compose.yaml, joins, and end
   await until(async () => (await nodes()).includes('"node-1"'), node);
   expect(existsSync(path.join(clone, 'copse.yml'))).toBe(true);
   node.child.kill('SIGTERM');
-  expect(await node.ended, node.said()).toBe(0);
+  expect({ code: await node.ended, said: node.said() }).toMatchObject({ code: 0 });
 
   const without = start(inDeploy('copse-node'), [], { ...env, COPSE_CLONE: path.join(area, 'none') });
   expect(await without.ended).not.toBe(0);
@@ -68,7 +71,8 @@ async function serveGit(): Promise<string> {
 function start(program: string, argv: readonly string[], env: Readonly<Record<string, string>>) {
   const child: ChildProcess = spawn(program, argv, { cwd: area, env, detached: true });
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (text += chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   return { child, ended, said: () => text };
 }

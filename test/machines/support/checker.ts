@@ -75,7 +75,9 @@ export function violations(evidence: Evidence): readonly string[] {
 }
 
 /** How much there was to judge: a checker that reads the wrong fields would find nothing wrong either. */
-export function seenBy({ exported }: Pick<Evidence, 'exported'>): Readonly<Record<'claims' | 'landed' | 'snapshots', number>> {
+export function seenBy({
+  exported,
+}: Pick<Evidence, 'exported'>): Readonly<Record<'claims' | 'landed' | 'snapshots', number>> {
   const events = eventsOf(linesOf(exported)).map(({ event }) => event);
   return {
     claims: events.filter((event) => grantOf(event) !== undefined).length,
@@ -99,7 +101,9 @@ function numbers(lines: readonly Line[], events: readonly Recorded[]): readonly 
   const said = lines.find(({ line }) => line === 'board')?.events;
   const wrong = events.findIndex(({ number }, index) => number !== index + 1);
   return [
-    ...(said === events.length ? [] : [`numbers: the board says ${said} events, the export has ${events.length}`]),
+    ...(said === events.length
+      ? []
+      : [`numbers: the board says ${said} events, the export has ${events.length}`]),
     ...(wrong === -1 ? [] : [`numbers: event ${wrong + 1} has number ${events[wrong]?.number}`]),
   ];
 }
@@ -121,7 +125,9 @@ function claims(events: readonly Recorded[]): readonly string[] {
       const key = `${event.id} ${token}`;
       if (given.has(key)) found.push(`claims: event ${number} gives token ${token} of ${event.id} out again`);
       else if (token <= (highest.get(event.id) ?? 0))
-        found.push(`tokens: event ${number} gives token ${token} of ${event.id} after ${highest.get(event.id)}`);
+        found.push(
+          `tokens: event ${number} gives token ${token} of ${event.id} after ${highest.get(event.id)}`,
+        );
       given.add(key);
       highest.set(event.id, Math.max(token, highest.get(event.id) ?? 0));
     }
@@ -162,7 +168,8 @@ function landedOnce(events: readonly Recorded[], { remote, target }: Evidence): 
   }
   const seen = new Map<string, string>();
   for (const [patch, commit] of patchesOf(remote, [target])) {
-    if (seen.has(patch)) found.push(`landed-once: ${commit} repeats the change of ${seen.get(patch)} on ${target}`);
+    if (seen.has(patch))
+      found.push(`landed-once: ${commit} repeats the change of ${seen.get(patch)} on ${target}`);
     seen.set(patch, commit);
   }
   return found;
@@ -196,7 +203,9 @@ function reachable(events: readonly Recorded[], evidence: Evidence): readonly st
   );
   const landed = new Set(patchesOf(remote, [target]).map(([patch]) => patch));
   const holderOf = (commit: string) =>
-    repositories.find((repository) => tryGit(repository, ['cat-file', '-e', `${commit}^{commit}`]) !== undefined);
+    repositories.find(
+      (repository) => tryGit(repository, ['cat-file', '-e', `${commit}^{commit}`]) !== undefined,
+    );
   const isSafe = (commit: string): boolean => {
     if (objects.has(commit)) return true;
     const holder = holderOf(commit);
@@ -218,14 +227,18 @@ function reachable(events: readonly Recorded[], evidence: Evidence): readonly st
   return [
     ...[...heads]
       .filter(([head]) => !isSafe(head))
-      .map(([head, where]) => `reachable: no ref leads to ${head} (${where}), and ${target} lacks its changes`),
+      .map(
+        ([head, where]) => `reachable: no ref leads to ${head} (${where}), and ${target} lacks its changes`,
+      ),
     ...[...last].flatMap(([attempt, { commit, head }]) => {
       if (objects.has(commit)) return [];
       const holder = holderOf(commit);
       if (holder === undefined) return [`reachable: the snapshot ${commit} of ${attempt} is gone`];
       return filesBetween(holder, head, commit)
         .filter(({ blob }) => !objects.has(blob))
-        .map(({ file }) => `reachable: ${file} of the last snapshot ${commit} of ${attempt} is behind no ref`);
+        .map(
+          ({ file }) => `reachable: ${file} of the last snapshot ${commit} of ${attempt} is behind no ref`,
+        );
     }),
   ];
 }
@@ -242,10 +255,15 @@ function fastForward({ remote, target }: Evidence): readonly string[] {
       const before = moves[index - 1]?.[1];
       if (before !== undefined && before !== from)
         return [`fast-forward: ${target} was at ${before} and moved from ${from}`];
-      const isForward = /^0+$/.test(from) || tryGit(remote, ['merge-base', '--is-ancestor', from, to]) !== undefined;
-      return isForward ? [] : [`fast-forward: ${target} moved from ${from} to ${to}, which does not contain it`];
+      const isForward =
+        /^0+$/.test(from) || tryGit(remote, ['merge-base', '--is-ancestor', from, to]) !== undefined;
+      return isForward
+        ? []
+        : [`fast-forward: ${target} moved from ${from} to ${to}, which does not contain it`];
     }),
-    ...(moves.at(-1)?.[1] === tip ? [] : [`fast-forward: ${target} is at ${tip}, which its reflog does not have last`]),
+    ...(moves.at(-1)?.[1] === tip
+      ? []
+      : [`fast-forward: ${target} is at ${tip}, which its reflog does not have last`]),
   ];
 }
 
@@ -261,7 +279,14 @@ function followed(events: readonly Recorded[], evidence: Evidence): readonly str
 /** Pairs of patch id and commit, without commits that change nothing and without merges. */
 function patchesOf(repository: string, revisions: readonly string[]): readonly (readonly [string, string])[] {
   if (revisions.length === 1 && revisions[0] === '--no-walk') return [];
-  const log = git(repository, ['log', '--patch', '--no-merges', '--no-ext-diff', '--no-textconv', ...revisions]);
+  const log = git(repository, [
+    'log',
+    '--patch',
+    '--no-merges',
+    '--no-ext-diff',
+    '--no-textconv',
+    ...revisions,
+  ]);
   return git(repository, ['patch-id', '--stable'], log)
     .split('\n')
     .filter(Boolean)

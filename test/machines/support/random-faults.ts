@@ -36,9 +36,16 @@ export interface PlannedFault {
 const NETWORK = ['blackhole', 'stall', 'half-open', 'delay', 'cut', 'refuse'] as const;
 const QUICK = [...NETWORK, 'kill-runner', 'stop-runner', 'stop-machine', 'foreign-pushes'] as const;
 /** Recovery takes up to a minute: until a lost lead is free, or a remote that refused a push is asked again. */
-const SLOW = ['kill-node', 'kill-machine', 'lose-machine', 'kill-server', 'remote-away', 'remote-refuses'] as const;
+const SLOW = [
+  'kill-node',
+  'kill-machine',
+  'lose-machine',
+  'kill-server',
+  'remote-away',
+  'remote-refuses',
+] as const;
 const KINDS = [...QUICK, ...SLOW] as const;
-export type FaultKind = (typeof KINDS)[number];
+type FaultKind = (typeof KINDS)[number];
 
 export interface FaultLimits {
   readonly machines: number;

@@ -8,13 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Client } from 'pg';
 
-import { type EventNumber, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { Board } from '../../packages/copse/src/board/port.ts';
-import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import { contextOf, newAddress, openDurably } from '../boards.ts';
-import { WorkerProcess } from '../processes.ts';
-import { type Bench, type Result, type Row, inMs, quantile } from '../row.ts';
-import type { FleetOrders, FleetWork } from '../workers/fleet-nodes.ts';
+import { type EventNumber, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import type { Board } from '../../../packages/copse/src/board/port.ts';
+import { addTask } from '../../../packages/copse/src/tasks/act/tasks.ts';
+import { contextOf, newAddress, openDurably } from '../../boards.ts';
+import { WorkerProcess } from '../../processes.ts';
+import { type Bench, type Result, type Row, inMs, quantile } from '../../row.ts';
+import type { FleetOrders, FleetWork } from '../../workers/fleet-nodes.ts';
 
 const PROCESSES = 4;
 const TICKS_PER_SECOND = 100;
@@ -53,7 +53,13 @@ async function measureSize(bench: Bench, { nodes, agents, rate, seconds }: Size)
   // As long as it takes to keep all agents busy at this rate.
   const workMs = (agents / rate) * 1_000;
   const workers = Array.from({ length: PROCESSES }, (_, index) => {
-    const orders: FleetOrders = { address, first: index * each, nodes: each, agents: Math.ceil(agents / nodes), workMs };
+    const orders: FleetOrders = {
+      address,
+      first: index * each,
+      nodes: each,
+      agents: Math.ceil(agents / nodes),
+      workMs,
+    };
     return new WorkerProcess<object, FleetWork>(bench, 'fleet-nodes.ts', JSON.stringify(orders));
   });
   await Promise.all(workers.map((worker) => worker.answer()));
@@ -64,14 +70,17 @@ async function measureSize(bench: Bench, { nodes, agents, rate, seconds }: Size)
   const took = (performance.now() - beganMs) / 1_000;
   const cores = (cpuOf(server) - cpuMs) / 1_000 / took;
   const seen = await eventsAfter(board, first);
-  const waitsMs = seen.flatMap(({ readyMs, claimedMs }) => (claimedMs === undefined ? [] : [claimedMs - readyMs]));
+  const waitsMs = seen.flatMap(({ readyMs, claimedMs }) =>
+    claimedMs === undefined ? [] : [claimedMs - readyMs],
+  );
   const waiting = seen.filter(({ claimedMs }) => claimedMs === undefined).length;
   const transitions = (await board.events({ after: first, limit: 1_000_000 })).filter(({ event }) =>
     ['task.created', 'task.claimed', 'task.done'].includes(event.type),
   ).length;
   await Promise.all(workers.map((worker) => worker.end()));
   await board.close();
-  const [p95, middle] = waitsMs.length === 0 ? [Infinity, Infinity] : [quantile(waitsMs, 0.95), quantile(waitsMs, 0.5)];
+  const [p95, middle] =
+    waitsMs.length === 0 ? [Infinity, Infinity] : [quantile(waitsMs, 0.95), quantile(waitsMs, 0.5)];
   const of = `${nodes} nodes, ${agents} agents`;
   const against = `the server used ${cores.toFixed(2)} cores; ${waiting} of ${seen.length} tasks not claimed at the end`;
   return [
@@ -90,7 +99,8 @@ async function measureSize(bench: Bench, { nodes, agents, rate, seconds }: Size)
       figure: p95,
       goal: { atMost: 1_000, unit: 'ms' },
       limit: null,
-      broken: waiting > seen.length / 10 ? `${waiting} of ${seen.length} tasks were never claimed` : undefined,
+      broken:
+        waiting > seen.length / 10 ? `${waiting} of ${seen.length} tasks were never claimed` : undefined,
     },
   ];
 }
@@ -100,10 +110,12 @@ async function add(board: Board, rate: number, seconds: number): Promise<void> {
   const context = contextOf(board);
   const beganMs = performance.now();
   const adding = new Set<Promise<unknown>>();
-  for (let added = 0; added < rate * seconds; ) {
+  for (let added = 0; added < rate * seconds;) {
     const due = Math.min(rate * seconds, ((performance.now() - beganMs) / 1_000) * rate);
     for (; added < due; added += 1) {
-      const one: Promise<unknown> = addTask(context, { title: `Task ${added}` }).finally(() => adding.delete(one));
+      const one: Promise<unknown> = addTask(context, { title: `Task ${added}` }).finally(() =>
+        adding.delete(one),
+      );
       adding.add(one);
     }
     await sleep(1_000 / TICKS_PER_SECOND);
@@ -116,7 +128,11 @@ async function eventsAfter(
   board: Board,
   first: EventNumber,
 ): Promise<readonly { readonly readyMs: number; readonly claimedMs: number | undefined }[]> {
-  const events = await board.events({ after: first, limit: 1_000_000, types: ['task.created', 'task.claimed'] });
+  const events = await board.events({
+    after: first,
+    limit: 1_000_000,
+    types: ['task.created', 'task.claimed'],
+  });
   const claimed = new Map(
     events.flatMap(({ event }) => (event.type === 'task.claimed' ? [[event.id, event.at] as const] : [])),
   );
