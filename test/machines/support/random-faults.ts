@@ -89,6 +89,9 @@ export async function suffer(scene: Scene, fault: PlannedFault): Promise<void> {
       return;
     }
     case 'lose-machine':
+      // What the remote refused is only on its machine, and its landing would wait for a person.
+      while ((await fleet.board.openLandings()).some(({ waiting }) => waiting?.kind === 'head_missing'))
+        await sleep(200);
       // Never the first, where the test reads and adds.
       await there.slice(1).at(-1)?.lose();
       await sleep(fault.ms);
