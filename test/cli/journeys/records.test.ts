@@ -100,7 +100,7 @@ describe('copse events', () => {
       [3, 'task.edited', one.id],
     ]);
     for (const event of all) {
-      expect(Object.keys(event)).toEqual(['number', 'at', 'type', 'id', 'by', 'data']);
+      expect(Object.keys(event)).toEqual(['cursor', 'number', 'at', 'type', 'id', 'by', 'data']);
       expect(event.by).toBe('person:ada');
       expect(new Date(event.at).toISOString()).toBe(event.at);
     }

@@ -158,7 +158,7 @@ describe('copse doctor', () => {
     const { checks } = JSON.parse(outside.stdout) as {
       checks: { name: string; ok: boolean; remedy: string }[];
     };
-    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['repository', 'board']);
+    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['repository']);
     for (const { ok, remedy } of checks) if (!ok) expect(remedy).toMatch(/\S/);
     expect(JSON.parse(outside.stderr)).toMatchObject({ error: { code: 'unhealthy' } });
 

@@ -36,6 +36,25 @@ it('a task that a person pauses on another machine leaves its last changes on th
   }
 });
 
+it('a machine that drains leaves the last changes of its agents on the remote', async () => {
+  await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy });
+  const [task] = await fleet.add('one');
+  const orchestrator = fleet.machine(1).start();
+  try {
+    await fleet.until(async () => (await snapshotOf(fleet, task!)).includes('.committed'));
+    fleet.tell();
+    await fleet.until(() => fleet.said().includes(`wrote ${task} late`));
+    orchestrator.signal('SIGTERM');
+    await fleet.until(() => orchestrator.printed.includes('no new work starts here'));
+    orchestrator.signal('SIGTERM');
+    expect(await orchestrator.ended).toBe(0);
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
+  expect(await snapshotOf(fleet, task!)).toContain('.late');
+  expect(await fleet.board.get('task', task!)).toMatchObject({ retries: 0, state: { status: 'ready' } });
+});
+
 it('a machine that was suspended finds itself fenced and hands its work in beside that of the next one', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { ...policy, lease: '3s' } });
   const [task] = await fleet.add('one');

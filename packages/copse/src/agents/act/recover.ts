@@ -1,7 +1,8 @@
 /**
  * After a crash, seen by the runner whose agent failed or by an orchestrator that finds a runner gone:
  *
- *   end the remaining processes → bring the objects of a sandbox → rescue → one transaction: ledger, task, session, attempt
+ *   end the remaining processes → push a snapshot for other machines → bring the objects of a sandbox → rescue
+ *   → one transaction: ledger, task, session, attempt
  *
  * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. `decideCrash` in
  * tasks/rules/outcomes.ts decides when the task is retried (the backoff).
@@ -31,6 +32,7 @@ import type { RunContext } from '../../queue/context.ts';
 import type { StoppedRunner } from '../ports/runners.ts';
 import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
+import { shareLeft } from './share-left.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
@@ -62,6 +64,7 @@ export async function recover(
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining.length > 0) return refuseUnended(context, task, `crashed (${reason})`, remaining);
+    await shareLeft(context, { task, attempt, token });
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
   if (stopped === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
@@ -79,7 +82,7 @@ export async function handOver(
 ): Promise<Outcome<TaskStatus>> {
   const remaining = await endAttempt(context, task, attempt);
   if (remaining.length > 0) return refuseUnended(context, task, `was stopped (${reason})`, remaining);
-  // Its agent has ended and the claim still holds: a snapshot for other machines belongs here.
+  await shareLeft(context, { task, attempt, token });
   const of = { task, token, attempt, exitCode: null } as const;
   return recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
 }

@@ -82,7 +82,8 @@ function whyRefused(error: Error, said: string): WhyRefused | undefined {
   if (state === '3D000')
     return {
       reason: said,
-      remedy: 'Create the database: createdb --encoding=UTF8 --template=template0 <name>',
+      remedy:
+        'Correct the address in COPSE_BOARD or copse.yml, or create the database: createdb --encoding=UTF8 --template=template0 <name>',
     };
   if (/does not support SSL/.test(said))
     return {
