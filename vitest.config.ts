@@ -45,7 +45,7 @@ const LONG = [
   ...CLONES,
   'test/cli/contract/{man-pages,wrong-inputs}.test.ts',
   'test/**/rescue-restore.test.ts',
-  'test/machines/faults/{foreign-pushes,lost-leader,outage}.test.ts',
+  'test/machines/faults/{foreign-pushes,lost-leader,outage,random}.test.ts',
 ];
 
 const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));

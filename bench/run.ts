@@ -16,6 +16,7 @@ import { commandEveryday } from './rows/command-everyday.ts';
 import { commandHistory } from './rows/command-history.ts';
 import { commandStart } from './rows/command-start.ts';
 import { finishedTasks } from './rows/finished-tasks.ts';
+import { fleet } from './rows/long-running/fleet.ts';
 import { hostile } from './rows/hostile.ts';
 import { landingGiven, landingQueue } from './rows/landing-queue.ts';
 import { landingEngine } from './rows/landing-engine.ts';
@@ -36,6 +37,7 @@ const rows: readonly Row[] = [
   commandHistory,
   watch,
   claims,
+  fleet,
   finishedTasks,
   wakeUp,
   travel,

@@ -37,6 +37,8 @@ export interface FleetSettings {
   readonly workspace?: Readonly<Record<string, unknown>>;
   /** Of the orchestrators. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Another PostgreSQL than the one that the tests share. */
+  readonly server?: string;
 }
 
 const quickly = {
@@ -86,7 +88,7 @@ export class Fleet implements AsyncDisposable {
     fleets += 1;
     const place = path.join(area, `fleet ${fleets}`);
     mkdirSync(place);
-    const url = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
+    const url = `${(settings.server ?? inject('postgresUrl')).replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
     const board = await openBoard({ engine: 'postgres', url }, defaultPolicy, {
       id: `bo-${fleets}`,
       at: Date.now(),
@@ -102,18 +104,19 @@ export class Fleet implements AsyncDisposable {
     git(seed, 'add', '--all');
     git(seed, 'commit', '--quiet', '--message=first');
     git(place, 'clone', '--quiet', '--bare', seed, fleet.remote);
+    git(fleet.remote, 'config', 'core.logAllRefUpdates', 'true');
     for (let number = 1; number <= count; number += 1) fleet.join(`machine ${number}`);
     closeAtEnd(() => fleet.endAll());
     return fleet;
   }
 
-  join(name: string): Machine {
+  join(name: string, board = this.url): Machine {
     const folder = path.join(this.place, name);
     git(this.place, 'clone', '--quiet', this.remote, folder);
     // Agents do not get the variables of git.
     git(folder, 'config', 'user.name', 'Agent');
     git(folder, 'config', 'user.email', 'agent@example.invalid');
-    const machine = new Machine(folder, this.url, this.#env);
+    const machine = new Machine(folder, board, this.#env);
     this.machines.push(machine);
     return machine;
   }
@@ -236,6 +239,11 @@ export class Machine {
       for (const pid of left) kill(pid, 'SIGKILL');
       await sleep(20);
     }
+  }
+
+  /** Everything that this machine runs. */
+  processes(): readonly number[] {
+    return processesOf(this.folder);
   }
 
   /** Killed, with its clone deleted. */

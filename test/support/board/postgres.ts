@@ -75,7 +75,7 @@ export async function startPostgres({
     { ...identity, env: { ...process.env, LC_ALL: 'C' } },
   );
   const port = await freePort();
-  const flags = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '', '-c', 'max_connections=200'];
+  const flags = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '', '-c', 'max_connections=500'];
   if (!durable) flags.push('-c', 'fsync=off', '-c', 'full_page_writes=off');
   flags.push(...more);
   // Left to itself, it writes its log to disk only when somebody waits for it.
