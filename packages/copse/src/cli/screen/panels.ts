@@ -48,7 +48,8 @@ export function panels(
   const room = size.rows - top.length;
   const detail = details.find((one) => lengthOf(overview, one) <= room) ?? TERSE;
   const sections = sectionsOf(overview, { ...detail, columns: size.columns, style });
-  const lines = [...top, ...shortened(sections, room, detail.isAiry, selected)];
+  const shownLines = [...top, ...shortened(sections, room, detail.isAiry, selected)];
+  const lines = [...shownLines, ...notListed(overview, size.rows - shownLines.length, detail.isAiry)];
   return lines
     .slice(0, Math.max(1, size.rows))
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
@@ -84,6 +85,15 @@ function remarks({ counts, needsYou, isOrchestrated, noAgents }: Overview): read
       ? []
       : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
+}
+
+/** Tasks that have no section: how to list them, if there is room. */
+function notListed({ counts }: Overview, room: number, isAiry: boolean): readonly PanelLine[] {
+  const texts = (['pending', 'paused'] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status}: copse list --status ${status}`);
+  const lines = [...(isAiry && texts.length > 0 ? [''] : []), ...texts];
+  return lines.length <= room ? lines.map((text) => ({ text, task: null })) : [];
 }
 
 const NOT_RUNNING = 'No orchestrator is running here. Start one: copse orchestrate';
