@@ -23,7 +23,10 @@ function newWith(settings: string): string {
 function pathWithoutAgents(): string {
   const folder = path.join(area, 'git alone');
   mkdirSync(folder);
-  symlinkSync(execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim(), path.join(folder, 'git'));
+  symlinkSync(
+    execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim(),
+    path.join(folder, 'git'),
+  );
   return folder;
 }
 
@@ -35,8 +38,12 @@ test('doctor says how to install the program of an agent, and marks a sandbox th
   expect(stdout).toContain(
     '✗ agents     The agent a needs codex, which is not installed.\n  → npm install --global @openai/codex\n',
   );
-  expect(stdout).toMatch(/✗ agents {5}The agent b asks for the sandbox runtime.*\n {2}→ (?:npm|apt|brew) install /);
-  expect(stdout).toMatch(/✗ sandbox {4}agents cannot use "sandbox: runtime".*\n {2}→ (?:npm|apt|brew) install /);
+  expect(stdout).toMatch(
+    /✗ agents {5}The agent b asks for the sandbox runtime.*\n {2}→ (?:npm|apt|brew) install /,
+  );
+  expect(stdout).toMatch(
+    /✗ sandbox {4}agents cannot use "sandbox: runtime".*\n {2}→ (?:npm|apt|brew) install /,
+  );
   expect(stdout).toMatch(/– docker/);
 });
 

@@ -96,7 +96,10 @@ async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<r
   return branch ? [`copse diff ${id}`, `git merge ${shellWord(branch)}`] : [];
 }
 
-function otherAgents({ agents, unusable = [] }: LookContext, { id, agent, requires }: TaskSummary): readonly string[] {
+function otherAgents(
+  { agents, unusable = [] }: LookContext,
+  { id, agent, requires }: TaskSummary,
+): readonly string[] {
   return [
     ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [`copse edit ${id} --no-agent`]),
     ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires`]),

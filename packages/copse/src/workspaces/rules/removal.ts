@@ -301,7 +301,9 @@ function atStake(facts: RemovalFacts): readonly string[] {
   ];
   const [first] = unreadable;
   return [
-    ...(work.length === 0 ? [] : [`It has ${list(work)}. A removal keeps this on its branch or as a rescue.`]),
+    ...(work.length === 0
+      ? []
+      : [`It has ${list(work)}. A removal keeps this on its branch or as a rescue.`]),
     ...(disposition?.is === 'kept' ? [keptBecause(disposition)] : []),
     ...(status === 'landing' ? ['Its branch is in the merge queue.'] : []),
     ...(first === undefined ? [] : [`${named(first)} may be inside.`]),

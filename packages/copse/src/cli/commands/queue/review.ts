@@ -92,7 +92,8 @@ async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
   }
   const { id, state } = review.task;
   if (state.status !== 'in_review' && state.status !== 'needs_attention') {
-    const lead = isFinished(state.status) || state.status === 'landing' ? 'No review is open' : 'Nothing to review yet';
+    const lead =
+      isFinished(state.status) || state.status === 'landing' ? 'No review is open' : 'Nothing to review yet';
     output.line(`    ${lead}: it ${statusPredicate(state.status)}.`);
     output.line(output.style('dim', `  → copse why ${id}`));
     return;
