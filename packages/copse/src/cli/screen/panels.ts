@@ -34,7 +34,16 @@ export interface PanelLine {
 type StyleText = Output['style'];
 
 export function panelLines(overview: Overview, size: PanelSize, style: StyleText): readonly string[] {
-  return panels(overview, size, style).map(({ text }) => text);
+  const lines = panels(overview, size, style).map(({ text }) => text);
+  return [...lines, ...notListed(overview, size.rows - lines.length).map((text) => cut(text, size.columns))];
+}
+
+/** Tasks that have no section: how to list them, if there is room. */
+function notListed({ counts }: Overview, room: number): readonly string[] {
+  const lines = (['pending', 'paused'] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status}: copse list --status ${status}`);
+  return lines.length > 0 && lines.length < room ? ['', ...lines] : [];
 }
 
 /** The same, with the task of each line. A section that is shortened is scrolled to the selected task. */
@@ -48,8 +57,7 @@ export function panels(
   const room = size.rows - top.length;
   const detail = details.find((one) => lengthOf(overview, one) <= room) ?? TERSE;
   const sections = sectionsOf(overview, { ...detail, columns: size.columns, style });
-  const shownLines = [...top, ...shortened(sections, room, detail.isAiry, selected)];
-  const lines = [...shownLines, ...notListed(overview, size.rows - shownLines.length, detail.isAiry)];
+  const lines = [...top, ...shortened(sections, room, detail.isAiry, selected)];
   return lines
     .slice(0, Math.max(1, size.rows))
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
@@ -85,15 +93,6 @@ function remarks({ counts, needsYou, isOrchestrated, noAgents }: Overview): read
       ? []
       : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
-}
-
-/** Tasks that have no section: how to list them, if there is room. */
-function notListed({ counts }: Overview, room: number, isAiry: boolean): readonly PanelLine[] {
-  const texts = (['pending', 'paused'] as const)
-    .filter((status) => counts[status] > 0)
-    .map((status) => `${counts[status]} ${status}: copse list --status ${status}`);
-  const lines = [...(isAiry && texts.length > 0 ? [''] : []), ...texts];
-  return lines.length <= room ? lines.map((text) => ({ text, task: null })) : [];
 }
 
 const NOT_RUNNING = 'No orchestrator is running here. Start one: copse orchestrate';
