@@ -94,6 +94,7 @@ describe('a task', () => {
       plan: 'pl-1111',
       addedBy: null,
       agent: 'coder',
+      moveTo: null,
       accept: ['npm test'],
       waiting: null,
       pullRequest: null,

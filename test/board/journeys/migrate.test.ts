@@ -108,7 +108,9 @@ describe('copse board migrate', () => {
     expect(held.stderr).toContain(`Agents work on ${id}, so the board cannot move`);
     await newTask(board, { title: 'Still open' });
     await board.close();
-    expect((await copse(['board', 'migrate'], { cwd })).stderr).toContain('--to must be');
+    expect((await copse(['board', 'migrate', '--to', 'mysql://x'], { cwd })).stderr).toContain(
+      '--to must be',
+    );
     expect((await copse(['board', 'migrate', '--to', 'sqlite'], { cwd })).stderr).toContain('there already');
   });
 });
