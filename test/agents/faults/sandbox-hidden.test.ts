@@ -62,6 +62,15 @@ it('the keys of the person are hidden from an agent that has a home of its own',
 });
 
 // promise: sandbox-hidden, agents-without-secrets
+it('the tokens of npm are hidden, also where a variable says that they are', () => {
+  const usual = put(home, '.npmrc');
+  const named = put(elsewhere, 'npm settings');
+  expect(hiddenFrom('claude', {}, { NPM_CONFIG_USERCONFIG: named })).toEqual(
+    expect.arrayContaining([usual, named]),
+  );
+});
+
+// promise: sandbox-hidden, agents-without-secrets
 it('keys and logins are hidden also where a variable of the person says that they are', () => {
   const variables = {
     CODEX_HOME: path.dirname(put(elsewhere, 'codex', 'auth.json')),

@@ -323,7 +323,7 @@ async function snapshot(): Promise<Place> {
   const own = newScene(area);
   await own.add('Kept', 'true');
   const { file } = await answer<{ file: string }>(['board', 'backup'], own.at);
-  return { ...own.at, words: { 'board-2026-11-30.db': path.basename(file) } };
+  return { ...own.at, words: { '20261118T031945123Z-asked.db': path.basename(file) } };
 }
 
 const examples = [...runnableCommands()]

@@ -118,7 +118,7 @@ function overviewOf({
       title: title(index),
       status: 'ready',
       since: ago(600),
-      why: '15 agents are running, the limit of this machine (policy.max_agents).',
+      why: 'This machine runs at most 15 agents at once (policy.max_agents).',
     })),
     isOrchestrated,
     noAgents: null,

@@ -94,7 +94,7 @@ test('of tasks that wait, that a person has, and that are over', async () => {
     await answer(['work', id], scene.at);
     await answer(['pause', id], scene.at);
   }
-  expect(await followAll(scene, 'paused', paused)).toEqual(['resume', 'cancel']);
+  expect(await followAll(scene, 'paused', paused)).toEqual(['resume', 'work', 'cancel']);
   const cancelled = await three();
   for (const id of cancelled) await answer(['cancel', id], scene.at);
   await scene.add('waits', 'true', '--depends', cancelled[0] ?? '');

@@ -222,6 +222,7 @@ export class Around {
       ['.ssh', 'id_ed25519'],
       ['.codex', 'auth.json'],
       ['', '.git-credentials'],
+      ['', '.npmrc'],
       ['.cache/copse-teardown/other', 'secret.txt'],
     ] as const) {
       mkdirSync(path.join(home, folder), { recursive: true, mode: 0o700 });

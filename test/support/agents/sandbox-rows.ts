@@ -53,6 +53,7 @@ const TABLE: readonly Row[] = [
     {
       'read the keys for ssh': 'cat "$HOME/.ssh/id_ed25519"',
       'read the passwords of git': 'cat "$HOME/.git-credentials"',
+      'read the tokens of npm': 'cat "$HOME/.npmrc"',
       'read another agent’s login': 'cat "$HOME/.codex/auth.json"',
       'read a password in the settings of git': 'grep hidden-token "$COMMON/config"',
     },

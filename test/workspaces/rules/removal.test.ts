@@ -275,7 +275,21 @@ describe('a removal', () => {
     expect(decide({ uncommitted: 1, unmerged: 2, operation: 'merge', branch: 'unmerged' })).toEqual({
       kind: 'question',
       question:
-        'Remove the worktree of cp-0001? It has 1 uncommitted change, 2 unmerged commits and an unfinished merge, which would be kept as a rescue or on its branch.',
+        'Remove the worktree of cp-0001? It has 1 uncommitted change, 2 unmerged commits and an unfinished merge. A removal keeps this on its branch or as a rescue.',
+    });
+  });
+
+  it('says in a whole sentence why a worktree was kept', () => {
+    const of = (why: 'conflict' | 'debugging', detail: string) =>
+      decide({ disposition: { is: 'kept', why, detail, since: timestamp(1) } }, requests.sweep);
+    expect(
+      of('conflict', 'The branch of cp-0001 conflicts with main, which moved meanwhile:\n  a.txt'),
+    ).toMatchObject({
+      reason:
+        'The worktree of cp-0001 is kept. The branch of cp-0001 conflicts with main, which moved meanwhile.',
+    });
+    expect(of('debugging', '')).toMatchObject({
+      reason: 'The worktree of cp-0001 is kept. Its agent did not finish.',
     });
   });
 

@@ -24,7 +24,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'in_progress':
       return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
     case 'paused':
-      return [await byAgent(), cancel];
+      return [...new Set([await byAgent(), await byHand()]), cancel];
     case 'stuck':
       return [...(await answers(context, task, byHand)), cancel];
     case 'failed':
@@ -96,11 +96,14 @@ async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<r
   return branch ? [`copse diff ${id}`, `git merge ${shellWord(branch)}`] : [];
 }
 
-function otherAgents({ agents }: LookContext, { id, agent, requires }: TaskSummary): readonly string[] {
+function otherAgents(
+  { agents, unusable = [] }: LookContext,
+  { id, agent, requires }: TaskSummary,
+): readonly string[] {
   return [
     ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [`copse edit ${id} --no-agent`]),
     ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires`]),
-    'copse agents',
+    agents.length + unusable.length === 0 ? 'copse agents detect' : 'copse agents',
   ];
 }
 

@@ -30,7 +30,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         name: 'finish',
         title: 'Report the work as finished',
         description:
-          'Report that the work on your task is finished and committed. The answer says what is still missing, if anything: fix that and call it again. When it is accepted, stop.',
+          'Report that the work on your task is finished and committed. If something is missing, the answer names it: fix that and call it again. When it is accepted, stop.',
       },
       {
         summary: { type: 'string', description: 'What you did, in one or two lines.' },

@@ -34,7 +34,16 @@ export interface PanelLine {
 type StyleText = Output['style'];
 
 export function panelLines(overview: Overview, size: PanelSize, style: StyleText): readonly string[] {
-  return panels(overview, size, style).map(({ text }) => text);
+  const lines = panels(overview, size, style).map(({ text }) => text);
+  return [...lines, ...notListed(overview, size.rows - lines.length).map((text) => cut(text, size.columns))];
+}
+
+/** Tasks that have no section: how to list them, if there is room. */
+function notListed({ counts }: Overview, room: number): readonly string[] {
+  const lines = (['pending', 'paused'] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status}: copse list --status ${status}`);
+  return lines.length > 0 && lines.length < room ? ['', ...lines] : [];
 }
 
 /** The same, with the task of each line. A section that is shortened is scrolled to the selected task. */

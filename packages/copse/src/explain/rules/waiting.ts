@@ -1,6 +1,7 @@
 /** Why a ready task does not start, for `why` and for `orchestrate --dry-run`. */
 
 import { type AgentName, type Timestamp, brand } from '../../kernel/ids.ts';
+import { counted } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { type UnusableAgent, type WaitingFor, whyNone } from '../../orchestrator/rules/schedule.ts';
@@ -66,7 +67,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'agent_limit':
       return `Every agent that can take it is at its limit: ${waiting.agents.join(', ')} (\`max\` in copse.yml).`;
     case 'node_limit':
-      return `${waiting.max} agents are running, the limit of this machine (policy.max_agents).`;
+      return `This machine runs at most ${counted(waiting.max, 'agent')} at once (policy.max_agents).`;
     case 'memory':
       return `This machine has ${megabytesText(waiting.freeBytes)} of memory free; an agent needs ${megabytesText(waiting.neededBytes)} (policy.min_free_memory).`;
     case 'disk':

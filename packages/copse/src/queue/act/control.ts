@@ -11,7 +11,7 @@ import {
 } from '../rules/merge-queue.ts';
 import { decideHurry, decideSkipChecks, decideTryAgain } from '../rules/control.ts';
 import { type Intervention, restartsBy } from '../rules/effect.ts';
-import { type Task, refusedFor, statusPredicate } from '../../tasks/rules/task.ts';
+import { type Task, isAllowed, refusedFor, statusPredicate, wrongStatus } from '../../tasks/rules/task.ts';
 import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { queueTask } from './merge.ts';
@@ -95,6 +95,8 @@ export async function skipChecks(context: Context, ids: readonly TaskId[]): Prom
 export async function tryAgain(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
   const task = await context.board.get('task', id);
   if (task?.state.status !== 'landing') {
+    if (task && !isAllowed('merge', task.state.status))
+      return wrongStatus(task, 'merge', `retry ${id} in the queue`);
     const queued = await queueTask(context, id);
     if (queued.kind === 'done') await change(context, (change) => retryQueue(change, queued.value.target));
     return queued;

@@ -349,9 +349,7 @@ export function refuseUnlessAllowed(task: Task, action: TaskAction): Refused | u
   return isAllowed(action, task.state.status) ? undefined : wrongStatus(task, action);
 }
 
-export function wrongStatus(task: Task, action: TaskAction): Refused {
-  return refusedFor(
-    task,
-    `Cannot ${actionTexts[action](task.id)}: it ${statusPredicate(task.state.status)}.`,
-  );
+/** `does`: what the person asked for, if that is not the name of the action. */
+export function wrongStatus(task: Task, action: TaskAction, does = actionTexts[action](task.id)): Refused {
+  return refusedFor(task, `Cannot ${does}: it ${statusPredicate(task.state.status)}.`);
 }

@@ -15,10 +15,10 @@ export interface ListedWorktree {
   readonly workspace: Workspace;
   readonly path: string;
   /**
-   * `left_over`: its task is over, and it has work that did not land, or none at all. `missing`: the folder was deleted.
+   * `idle`: as `active`, but its task is not being worked on. `left_over`: its task is over, and it has work that did not land, or none at all. `missing`: the folder was deleted.
    * `broken`: it is no longer a worktree of this repository; `why` says why.
    */
-  readonly status: WorkspaceStatus | 'left_over' | 'missing' | 'broken';
+  readonly status: WorkspaceStatus | 'idle' | 'left_over' | 'missing' | 'broken';
   readonly why: string | null;
   /** Null when the board has no such task. */
   readonly taskStatus: TaskStatus | null;
@@ -123,8 +123,7 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
     hasCommitsOfItsOwn: counts.own > 0,
     isMerged: counts.own > 0 && counts.ahead === 0,
   });
-  const isOver = taskStatus === null || isFinished(taskStatus);
-  const status = derived === 'active' && isOver && !leaseIsLive ? 'left_over' : derived;
+  const status = derived === 'active' && !leaseIsLive ? withoutLease(taskStatus) : derived;
   const { ahead } = counts;
   const { operation } = facts;
   const isCommitted = uncommitted === 0 && operation === null && facts.branch === branch;
@@ -140,6 +139,11 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
     operation,
     isReadyToMerge,
   };
+}
+
+function withoutLease(taskStatus: TaskStatus | null): 'active' | 'idle' | 'left_over' {
+  if (taskStatus === null || isFinished(taskStatus)) return 'left_over';
+  return taskStatus === 'in_progress' ? 'active' : 'idle';
 }
 
 async function countCommits(

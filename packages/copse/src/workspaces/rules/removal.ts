@@ -202,10 +202,9 @@ function refuseWhatIsWanted(
   const { task, disposition, status, lease } = facts;
   const isNamed = request.by === 'person' && request.isNamed;
   if (disposition?.is === 'kept' && !isNamed) {
-    const detail = disposition.detail.trim() === '' ? '' : `: ${shown(disposition.detail)}`;
     return refuse(
       'kept',
-      `The worktree of ${task} is kept (${disposition.why}${detail}).`,
+      `The worktree of ${task} is kept. ${keptBecause(disposition)}`,
       `copse cleanup ${task}`,
     );
   }
@@ -302,11 +301,26 @@ function atStake(facts: RemovalFacts): readonly string[] {
   ];
   const [first] = unreadable;
   return [
-    ...(work.length === 0 ? [] : [`It has ${list(work)}, which would be kept as a rescue or on its branch.`]),
-    ...(disposition?.is === 'kept' ? [`It is kept (${disposition.why}).`] : []),
+    ...(work.length === 0
+      ? []
+      : [`It has ${list(work)}. A removal keeps this on its branch or as a rescue.`]),
+    ...(disposition?.is === 'kept' ? [keptBecause(disposition)] : []),
     ...(status === 'landing' ? ['Its branch is in the merge queue.'] : []),
     ...(first === undefined ? [] : [`${named(first)} may be inside.`]),
   ];
+}
+
+const keptFor = {
+  conflict: 'Its branch conflicts with the target.',
+  debugging: 'Its agent did not finish.',
+  asked: 'A person has to look at it first.',
+} as const;
+
+/** The first line of the recorded reason, or else a general sentence. */
+function keptBecause({ why, detail }: Extract<Disposition, { is: 'kept' }>): string {
+  const [first = ''] = detail.trim().split('\n');
+  if (first === '') return keptFor[why];
+  return `${shown(first).replace(/[.:;]$/, '')}.`;
 }
 
 function refuseWorkLeft({ task }: RemovalFacts, stake: readonly string[]): RemovalRefused {

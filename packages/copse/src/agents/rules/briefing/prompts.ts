@@ -57,7 +57,7 @@ export function handbackPrompt(because: HandbackReason, reason: string, isMerged
 export function handoffPrompt(): string {
   const parts = [
     'Your context is nearly full. Stop working on the task: another agent with an empty context continues in this worktree, and knows only the task, the files and the ledger.',
-    'Commit what is worth keeping. Then hand over with `copse ledger add handoff "…"`: what is done, what is not, what you tried that does not work, and what to do next. Then stop; do not run `copse finish`.',
+    'Commit the changes that are worth keeping. Then hand over with `copse ledger add handoff "…"`: the parts that are done, the parts that are missing, what you tried without success, and what to do next. Then stop; do not run `copse finish`.',
     'If you cannot run that command, write the handover as your last message.',
   ];
   return `${parts.join('\n\n')}\n`;
@@ -72,12 +72,12 @@ export function whatHappened(briefing: Briefing): string {
         : 'You begin a fresh conversation. This is the first attempt at this task.';
     case 'retried': {
       const count = Math.max(begin.crashes, crashes.count);
-      return `The last attempt crashed (${count === 1 ? 'once' : `${count} times`} so far). You begin a fresh conversation; the worktree has what is known of its work. Find out what ended it before you continue.`;
+      return `The last attempt crashed (${count === 1 ? 'once' : `${count} times`} so far). You begin a fresh conversation; the worktree has as much of its work as Copse could keep. Find out what ended it before you continue.`;
     }
     case 'restarted':
       return begin.answer === null
-        ? 'An earlier session got stuck, and a person restarted it. You begin a fresh conversation; the worktree has what is known of its work.'
-        : `An earlier session asked a question and stopped. A person answered:\n\n${fenced(begin.answer)}\n\nYou begin a fresh conversation; the worktree has what is known of its work.`;
+        ? 'An earlier session got stuck, and a person restarted it. You begin a fresh conversation; the worktree has as much of its work as Copse could keep.'
+        : `An earlier session asked a question and stopped. A person answered:\n\n${fenced(begin.answer)}\n\nYou begin a fresh conversation; the worktree has as much of its work as Copse could keep.`;
     case 'continued':
       return 'A rate limit interrupted you and is over. Continue where you were.';
     case 'resumed': {

@@ -135,6 +135,7 @@ const CREDENTIALS = [
   '.ssh',
   '.gnupg',
   '.netrc',
+  '.npmrc',
   '.pgpass',
   '.pg_service.conf',
   '.git-credentials',
@@ -171,6 +172,8 @@ function namedPlaces(
 const CREDENTIAL_VARIABLES = [
   'GNUPGHOME',
   'NETRC',
+  'NPM_CONFIG_USERCONFIG',
+  'npm_config_userconfig',
   'PGPASSFILE',
   'PGSERVICEFILE',
   'GH_CONFIG_DIR',

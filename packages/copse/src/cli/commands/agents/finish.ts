@@ -44,6 +44,6 @@ function tellReported({ output }: Cli, options: Options, task: TaskId): void {
   }
   output.line(`Reported ${task} as finished${noChanges ? ', with nothing to change' : ''}.`);
   output.line(
-    'Stop now. When your process has ended, Copse checks the work, then lands it or tells you what is missing.',
+    'Stop now. When your process has ended, Copse checks the work, then lands it, or tells you what to mend.',
   );
 }

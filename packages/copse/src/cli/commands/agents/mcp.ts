@@ -3,7 +3,7 @@ import { serve } from '../../mcp/server.ts';
 import { toolsFor } from '../../mcp/tools.ts';
 
 const INSTRUCTIONS =
-  'Copse gave you one task and a worktree for it. Commit your work there, then call finish; it says what is missing. If only a person can decide something, call stuck. Note what the next agent should know with ledger_add. All tools are about your own task.';
+  'Copse gave you one task and a worktree for it. Commit your work there, then call finish; its answer names anything that is missing. If only a person can decide something, call stuck. Note what the next agent should know with ledger_add. All tools are about your own task.';
 
 export async function run({ cli, program }: Invocation): Promise<void> {
   if (cli.stdin().isTTY) {

@@ -41,7 +41,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
     if (rebuilt.length > 0)
       cli.output.line(
-        'Titles come from commits and branches; each task says what is unknown: copse show <id>',
+        'Titles come from commits and branches; each task names the facts that are lost: copse show <id>',
       );
   } finally {
     await context.board.close();

@@ -8,6 +8,7 @@ import type { OpenRun } from '../../../compose/run/run.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
+import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { askText, canAsk, choose } from '../../ask.ts';
 import { printStarted } from '../../after/task-changes.ts';
 import { fail, orFail } from '../../failure.ts';
@@ -89,8 +90,14 @@ async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
     output.line();
     await printPatch(cli, patch);
   }
-  const { status } = review.task.state;
-  if (status !== 'in_review' && status !== 'needs_attention') return;
+  const { id, state } = review.task;
+  if (state.status !== 'in_review' && state.status !== 'needs_attention') {
+    const lead =
+      isFinished(state.status) || state.status === 'landing' ? 'No review is open' : 'Nothing to review yet';
+    output.line(`    ${lead}: it ${statusPredicate(state.status)}.`);
+    output.line(output.style('dim', `  → copse why ${id}`));
+    return;
+  }
   if (canAsk(cli, options)) return ask(reviewing, review);
   for (const step of reviewCommands(review)) output.line(output.style('dim', `  → ${step}`));
 }

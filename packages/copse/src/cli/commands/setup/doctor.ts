@@ -15,6 +15,7 @@ import type { Context } from '../../../board/context.ts';
 import type { Board, ConnectionFacts } from '../../../board/port.ts';
 import { isHeard, silenceText } from '../../../machines/rules/node.ts';
 import { offsetText } from '../nodes/show.ts';
+import type { EffectiveAgent } from '../../../config/effective.ts';
 import type { Confinement } from '../../../compose/run/confinement.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
@@ -247,8 +248,16 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
   }
   return [
     ...(usable.length === 0 ? [] : [fine('agents', `${names} can run here`)]),
-    ...unusable.map(({ reason }) => problem('agents', reason, AFTER_REPAIR)),
+    ...unusable.map(({ reason }) => unable('agents', reason)),
   ];
+}
+
+/** Where a reason ends with a command that installs a program, that command is the remedy. */
+function unable(name: string, reason: string): HealthCheck {
+  const [, found, install] =
+    /^(.*?)(?:\. Install it)?: ((?:npm|apt|brew) install [^:]+?)\.?$/.exec(reason) ?? [];
+  if (found === undefined || install === undefined) return problem(name, reason, AFTER_REPAIR);
+  return problem(name, `${found}.`, install);
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
@@ -276,11 +285,31 @@ async function disk(cli: Cli): Promise<HealthCheck> {
 async function confinement(cli: Cli): Promise<readonly HealthCheck[]> {
   const { confinementHere } = await import('../../../compose/run/confinement.ts');
   const here = confinementHere(cli);
-  const can = (name: string, sandbox: string, problem: string | null) =>
-    problem === null
-      ? fine(name, `agents can use "sandbox: ${sandbox}"`)
-      : missing(name, `agents cannot use "sandbox: ${sandbox}": ${problem}`, null);
+  const asked = await sandboxesAskedFor(cli);
+  const can = (name: string, sandbox: Sandboxed, why: string | null) => {
+    if (why === null) return fine(name, `agents can use "sandbox: ${sandbox}"`);
+    const found = `agents cannot use "sandbox: ${sandbox}": ${why}`;
+    return asked.has(sandbox) ? unable(name, found) : missing(name, found, null);
+  };
   return [can('sandbox', 'runtime', here.runtime), can('docker', 'docker', here.docker), processes(here)];
+}
+
+type Sandboxed = EffectiveAgent['sandbox'];
+
+/** By the agents in copse.yml and by its checks. */
+async function sandboxesAskedFor(cli: Cli): Promise<ReadonlySet<Sandboxed>> {
+  const { effectiveAgent } = await import('../../../config/effective.ts');
+  try {
+    const found = findRepository(cli.cwd);
+    if (found === undefined) return new Set();
+    const config = await configOf(found);
+    const agents = Object.keys(config.agents).flatMap((name) => effectiveAgent(config, name)?.sandbox ?? []);
+    return new Set([...agents, config.landing.sandbox ?? 'none']);
+  } catch (error) {
+    // Said of the repository or of its settings.
+    if (error instanceof Unavailable) return new Set();
+    throw error;
+  }
 }
 
 function processes(here: Confinement): HealthCheck {

@@ -23,7 +23,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         fail(
           outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
           `Nothing was imported. ${outcome.reason}`,
-          'copse export --help',
+          outcome.kind === 'not_empty' ? INTO_AN_EMPTY_ONE : 'copse export --help',
         );
       }
       const { records, events } = outcome;
@@ -33,6 +33,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     { mayReplaceLost: true },
   );
 }
+
+const INTO_AN_EMPTY_ONE =
+  'Import it in a new clone, whose board is empty. To replace this board by a snapshot: copse board restore';
 
 async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {
   const input = file === '-' ? cli.stdin() : createReadStream(file);

@@ -51,7 +51,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 }
 
 type Cleaned = Omit<CleanedUp, 'removed'> & {
-  readonly removed: readonly (RemovedOne & { readonly why?: string })[];
+  readonly removed: readonly (RemovedOne & { readonly why?: string; readonly hasPaused?: boolean })[];
 };
 
 function removeFinished(cli: Cli, context: WorkspaceContext, options: Options): Promise<Cleaned> {
@@ -80,6 +80,8 @@ async function removeNamed(
     isForced: options.force ?? false,
     deleteBranch: options.deleteBranch ?? false,
   } as const;
+  const statusNow = async () => (await context.board.get('task', task))?.state.status;
+  const before = await statusNow();
   let outcome = await removeWorkspace(context, task, request);
   if (outcome.kind === 'question') {
     const { question } = outcome;
@@ -89,19 +91,23 @@ async function removeNamed(
     if (!(await isAgreed(cli, options, question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
   }
-  if (outcome.kind === 'removed') return { removed: [await withIgnored(context, outcome)], kept: [] };
+  if (outcome.kind === 'removed') {
+    const hasPaused = before === 'in_progress' && (await statusNow()) === 'paused';
+    return { removed: [{ ...(await withIgnored(context, outcome)), hasPaused }], kept: [] };
+  }
   return 'reason' in outcome ? stop(outcome) : undefined;
 }
 
 function print({ output }: Cli, { removed, kept }: Cleaned): void {
   for (const one of removed) {
-    const { task, path, why } = one;
+    const { task, path, why, hasPaused } = one;
     if (path === null) {
       output.line(`${task} has no worktree of its own; nothing was removed.`);
       continue;
     }
     output.line(`Removed ${shown(path)}${why === undefined ? '' : `: ${why}`}`);
     for (const line of removedLines(one, output)) output.line(line);
+    if (hasPaused) output.line(`    ${task} is paused now. To go on with it: copse work ${task}`);
   }
   for (const { path, reason } of kept) output.line(`Kept ${shown(path)}\n    ${shown(reason)}`);
   if (removed.length + kept.length === 0) output.line('No worktrees to remove.');

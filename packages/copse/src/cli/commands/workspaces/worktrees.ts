@@ -70,6 +70,7 @@ const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {
 
 const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style']>[0]>> = {
   active: 'cyan',
+  idle: 'yellow',
   committed: 'yellow',
   merged: 'green',
   released: 'dim',

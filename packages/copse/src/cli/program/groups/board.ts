@@ -72,7 +72,7 @@ function addBoard(program: CopseCommand, on: On): void {
     .option('--json', 'print { "snapshots": [...] }, or { "restored", "board", "aside" }')
     .examples([
       ['copse board restore', 'which snapshots there are'],
-      ['copse board restore board-2026-11-30.db --yes', 'without a question'],
+      ['copse board restore 20261118T031945123Z-asked.db --yes', 'without a question'],
     ])
     .action(on(() => import('../../commands/board/restore.ts')));
   board

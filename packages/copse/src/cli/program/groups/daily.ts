@@ -23,7 +23,7 @@ function addWatch(program: CopseCommand, on: On): void {
     .command('watch')
     .description('Show the status live, with a key for every answer.')
     .details(
-      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and\nagents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without\ncursor control, it prints copse status.',
+      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and agents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without cursor control, it prints copse status.',
     )
     .examples([
       ['copse watch', 'until q'],
@@ -51,7 +51,7 @@ function addAdd(program: CopseCommand, on: On): void {
 function addStatus(program: CopseCommand, on: On): void {
   program
     .command('status')
-    .description('Show what needs you, what runs, what lands, and what is ready.')
+    .description('Show the tasks that need you, run, land, or are ready.')
     .option('--json', 'print { "counts", "needsYou": [...], "working": [...], … }')
     .details('`copse` alone does the same. In a worktree, it begins with the task of that worktree.')
     .examples([
@@ -152,7 +152,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
       '--until-idle',
       'stop when no task can start or land without a person; exits with 5 if a task needs a person, 4 if ready tasks cannot start here',
     )
-    .option('--once', 'start and land what is possible now, then stop')
+    .option('--once', 'start and land the tasks that can now, then stop')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')
     .option(
       '--command <line>',

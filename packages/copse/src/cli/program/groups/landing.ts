@@ -72,7 +72,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('--json', 'print { "target", "paused" }')
     .examples([
       ['copse queue pause --reason "release day"', ''],
-      ['copse queue pause --accept', 'land what is in the queue, and nothing more'],
+      ['copse queue pause --accept', 'land the tasks in the queue, and no more'],
     ])
     .action(on(() => import('../../commands/queue/queue-pause.ts')));
   queue

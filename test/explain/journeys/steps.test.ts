@@ -1,0 +1,127 @@
+/** Texts whose next command was missing or wrong. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, expect, test } from 'vitest';
+
+import { answer, copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { endAgents } from '../../support/agents/scripted-agents.ts';
+import { commandsIn } from '../../support/pasted.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+function newWith(settings: string): string {
+  const cwd = newRepository(area);
+  writeFileSync(path.join(cwd, 'copse.yml'), settings);
+  return cwd;
+}
+
+/** The `PATH` of a machine that has git and no agent. */
+function pathWithoutAgents(): string {
+  const folder = path.join(area, 'git alone');
+  mkdirSync(folder);
+  symlinkSync(
+    execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim(),
+    path.join(folder, 'git'),
+  );
+  return folder;
+}
+
+const AGENT = 'agents: { one: { command: "true" } }\n';
+
+test('doctor says how to install the program of an agent, and marks a sandbox that an agent asks for', async () => {
+  const cwd = newWith('agents: { a: { runtime: codex }, b: { command: "true", sandbox: runtime } }\n');
+  const { stdout } = await copse(['doctor'], { cwd, env: { PATH: pathWithoutAgents() } });
+  expect(stdout).toContain(
+    '✗ agents     The agent a needs codex, which is not installed.\n  → npm install --global @openai/codex\n',
+  );
+  expect(stdout).toMatch(
+    /✗ agents {5}The agent b asks for the sandbox runtime.*\n {2}→ (?:npm|apt|brew) install /,
+  );
+  expect(stdout).toMatch(
+    /✗ sandbox {4}agents cannot use "sandbox: runtime".*\n {2}→ (?:npm|apt|brew) install /,
+  );
+  expect(stdout).toMatch(/– docker/);
+});
+
+test('status says how to list the paused and the pending tasks', async () => {
+  const cwd = newWith(AGENT);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  await printed(['add', 'b', '--depends', id], { cwd });
+  await answer(['work', id], { cwd });
+  await printed(['pause', id], { cwd });
+  const status = await printed(['status'], { cwd });
+  expect(status).toContain('1 pending: copse list --status pending\n1 paused: copse list --status paused\n');
+});
+
+test('a task that a person put down can be continued by hand too, when there is an agent', async () => {
+  const cwd = newWith(AGENT);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  await answer(['work', id], { cwd });
+  const steps = [`copse resume ${id}`, `copse work ${id} --resume`, `copse cancel ${id}`];
+  expect(commandsIn(await printed(['pause', id], { cwd }))).toEqual(steps);
+  expect(commandsIn(await printed(['why', id], { cwd }))).toEqual(steps);
+});
+
+test('worktrees call none active whose task is paused', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  await answer(['work', id], { cwd });
+  expect(await printed(['worktrees'], { cwd })).toContain(`${id} ACTIVE`);
+  await printed(['pause', id], { cwd });
+  expect(await printed(['worktrees'], { cwd })).toContain(`${id} IDLE`);
+});
+
+test('cleanup of a task that a person works on says that it is paused, and how to go on', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  await answer(['work', id], { cwd });
+  const text = await printed(['cleanup', id], { cwd });
+  expect(text).toContain(`${id} is paused now. To go on with it: copse work ${id}`);
+  await answer(['work', id], { cwd });
+});
+
+test('a ready task is refused by the verb of the command, and a review says that it is not finished', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  const { stderr } = await copse(['queue', 'retry', id], { cwd });
+  expect(stderr).toContain(`Cannot retry ${id} in the queue: it is ready.`);
+  const review = await printed(['review', id], { cwd });
+  expect(review).toContain('Nothing to review yet: it is ready.');
+  expect(commandsIn(review)).toEqual([`copse why ${id}`]);
+});
+
+test('why of a task without an agent names one command to get one', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  const why = await printed(['why', id], { cwd });
+  expect(why).toContain('no agent is installed or configured (copse agents detect)');
+  expect(why).toContain('  → copse agents detect\n');
+  expect(why).not.toContain('copse agents\n');
+});
+
+test('orchestrate --dry-run does not say that agents run when none does', async () => {
+  const cwd = newWith(`${AGENT}policy: { max_agents: 1 }\n`);
+  await newTasks(['a', 'b'], { cwd });
+  const plan = await printed(['orchestrate', '--dry-run'], { cwd });
+  expect(plan).toContain('This machine runs at most 1 agent at once (policy.max_agents).');
+  expect(plan).not.toContain('running');
+});
+
+test('an import into a board with tasks says which board takes it', async () => {
+  const cwd = newRepository(area);
+  await newTasks(['a'], { cwd });
+  const exported = await printed(['export'], { cwd });
+  const { stderr } = await copse(['import', '-'], { cwd, stdin: exported });
+  expect(stderr).toContain('is not empty');
+  expect(stderr).not.toContain('copse export --help');
+  expect(stderr).toContain('Import it in a new clone, whose board is empty.');
+});
+
+test('no details of a help break a line that the terminal would wrap', async () => {
+  const help = await printed(['watch', '--help'], { cwd: area });
+  expect(help).not.toMatch(/(?:tasks and|without)\n/);
+});
