@@ -199,7 +199,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
         await until(() => areGone(third));
         await until(() => site.attempts().length === 0);
       } finally {
-        orchestrator.kill('SIGTERM');
+        orchestrator.kill('SIGINT');
         await new Promise((resolve) => orchestrator.once('close', resolve));
       }
     },

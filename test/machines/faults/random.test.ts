@@ -92,7 +92,7 @@ async function survive(seed: number): Promise<string | undefined> {
   };
   for (let number = 1; number <= machines; number += 1) await join();
   const limits = isShort
-    ? { count: 2, leastMs: 300, mostMs: 2_500, mostEvents: 15 }
+    ? { count: 1, leastMs: 300, mostMs: 2_000, mostEvents: 15 }
     : {
         count: 3 + Math.floor(draw() * 4),
         leastMs: 2_000,

@@ -163,7 +163,9 @@ describe('a process inside a folder', () => {
 
   it.runIf(isLinux)('is not a zombie', async () => {
     const folder = newFolder();
-    const zombie = await pidFrom(start(folder, 'sleep 0.01 & echo $!; cd /; exec sleep 600'));
+    // It ends when its parent is a program that waits for no child.
+    const child = "sh -c 'while [ $(cat /proc/$PPID/comm) != sleep ]; do :; done'";
+    const zombie = await pidFrom(start(folder, `${child} & echo $!; cd /; exec sleep 600`));
     await until(() => / Z /.test(readFileSync(`/proc/${zombie}/stat`, 'latin1')));
     expect(await occupancy.identify(zombie)).toBeUndefined();
     expect(await pidsIn(folder)).toEqual([]);

@@ -33,7 +33,7 @@ test.skipIf(!hasTmux)(
       if (existsSync(scene.notes) && readFileSync(scene.notes, 'utf8').includes('shown')) break;
       await sleep(50);
     }
-    orchestrator.kill('SIGTERM');
+    orchestrator.kill('SIGINT');
     await ended;
 
     const worktree = path.join(scene.folder, '.worktrees', id);
