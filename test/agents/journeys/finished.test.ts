@@ -59,7 +59,7 @@ describe('finished work', () => {
   test('is told with the words of its agent and with the warnings, by why, show and events', async () => {
     const task = id('tells what it did');
     const why = await scene.why(task);
-    expect(why).toContain('Its agent: All of it');
+    expect(why).toContain('Summary: All of it');
     expect(why).toContain('Warning: These commit messages break the convention');
     expect(await answer(['show', task], scene.at)).toMatchObject({
       summary: 'All of it',

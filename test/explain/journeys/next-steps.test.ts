@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 
-import { answer, copse, newArea } from '../../support/cli.ts';
+import { answer, copse, git, newArea } from '../../support/cli.ts';
 import { type Scene, newScene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -87,8 +87,11 @@ test('of tasks that wait, that a person has, and that are over', async () => {
   ]);
   expect(await followAll(scene, 'ready', await three())).toEqual(['work', 'cancel']);
   const byHand = await three();
-  for (const id of byHand) await answer(['work', id], scene.at);
-  expect(await followAll(scene, 'in_progress', byHand)).toEqual(['pause', 'cancel']);
+  for (const id of byHand) {
+    const { worktree } = await answer<{ worktree: string }>(['work', id], scene.at);
+    git(worktree, 'commit', '--quiet', '--allow-empty', '--message=feat: x');
+  }
+  expect(await followAll(scene, 'in_progress', byHand)).toEqual(['finish', 'pause', 'cancel']);
   const paused = await three();
   for (const id of paused) {
     await answer(['work', id], scene.at);

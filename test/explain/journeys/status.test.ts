@@ -123,8 +123,8 @@ test('in a worktree, the task of the worktree comes first, then the overview', a
   for (const cwd of [worktree, inside]) {
     const lines = (await printed([], { cwd })).split('\n');
     expect(lines[0]).toMatch(new RegExp(`^\\[\\*\\] ${mine.id} IN_PROGRESS .* Mine`));
-    expect(lines[1]).toContain('is working on it by hand.');
-    expect(lines[2]).toBe(`  → copse pause ${mine.id}`);
+    expect(lines[1]).toContain('You work on it by hand.');
+    expect(lines[2]).toBe(`  → copse finish ${mine.id}`);
     expect(lines[4]).toBe('1 working · 1 ready');
   }
   const status = await answer<Status>(['status'], { cwd: inside });

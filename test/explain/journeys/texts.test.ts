@@ -1,11 +1,12 @@
 /** Texts that said something untrue, twice or too little. */
 
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { answer, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { answer, git, newArea, newRepository, newTasks, printed, startCopse } from '../../support/cli.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { commandsIn, expectPasteable } from '../../support/pasted.ts';
 
@@ -45,11 +46,21 @@ test('why of a failed task names its error once', async () => {
   expect(commandsIn(why)).toEqual([`copse restart ${id}`, `copse cancel ${id}`]);
 });
 
-test('help states shows the whole command for a stuck task', async () => {
-  const text = await printed(['help', 'states'], { cwd: area });
-  expect(text.replaceAll(/\s+/g, ' ')).toContain(
-    'Next: `copse restart <id> --answer "…"`, `copse cancel <id>`.',
-  );
+test('help states shows the whole command for a stuck task, and when the others work', async () => {
+  const text = (await printed(['help', 'states'], { cwd: area })).replaceAll(/\s+/g, ' ');
+  expect(text).toContain('Next: `copse restart <id> --answer "…"`, `copse cancel <id>`.');
+  expect(text).toContain('`copse undo <id>` (if it landed)');
+  expect(text).toContain('`copse merge <id>` (if it has commits)');
+});
+
+test('logs --follow says that there is no output yet', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['new'], { cwd });
+  const following = startCopse(['logs', id, '--follow'], { cwd });
+  const [said] = (await once(following.stderr ?? expect.fail('no stderr'), 'data')) as [Buffer];
+  following.kill('SIGINT');
+  await once(following, 'close');
+  expect(said.toString()).toContain(`There is no output of ${id} yet; waiting for it (Ctrl+C ends).`);
 });
 
 test('doctor says which files with settings a person accepted', async () => {

@@ -64,7 +64,7 @@ describe('three finished branches, two of which change the same line', () => {
   test('radar lists the pairs, all or those of one task, and counts its comparisons', async () => {
     const all = await printed(['radar'], scene.at);
     expect(all).toMatch(/^conflict {2}cp-\w+ {2}cp-\w+ +\d+\w {2}a\.txt\n/);
-    expect(all).toContain('3 live branches were compared: 1 pair conflicts, 0 change the same files.');
+    expect(all).toContain('3 live branches were compared: 1 pair conflicts, 0 more change the same files.');
     const pair = { tasks: [one, other].toSorted(), verdict: 'conflict', files: ['a.txt'] };
     expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({
       branches: [{}, {}, {}],

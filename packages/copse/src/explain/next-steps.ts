@@ -1,14 +1,15 @@
 /** What a person can do about a task: only commands that would not be refused, as far as the board can tell. */
 
 import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
+import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
 import { agentCanTake } from '../machines/rules/offer.ts';
 import { type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
 import { shellWord } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { type AgentName, brand } from '../kernel/ids.ts';
-import { workspaceOf } from '../workspaces/act/context.ts';
+import { type AgentName, type LandingId, brand } from '../kernel/ids.ts';
+import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id, state } = task;
@@ -22,7 +23,12 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'ready':
       return [await byHand(), ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)), cancel];
     case 'in_progress':
-      return [`copse pause ${id}`, ...(state.claim.isByHand ? [] : [`copse logs ${id}`]), cancel];
+      return [
+        ...(isHeldByHand(context, task) ? [`copse finish ${id}`] : []),
+        `copse pause ${id}`,
+        ...(state.claim.isByHand ? [] : [`copse logs ${id}`]),
+        cancel,
+      ];
     case 'paused':
       return [...new Set([await byAgent(), await byHand()]), cancel];
     case 'stuck':
@@ -38,7 +44,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [...ways, ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
     }
     case 'landing':
-      return [cancel];
+      return [...((await isUnled(context, state.landing)) ? [`copse merge ${id}`] : []), cancel];
     case 'done': {
       const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
@@ -83,6 +89,13 @@ async function hasAgent(
     const agent = { name: brand<AgentName>(name), capabilities };
     return agentCanTake(task, agent, offering).kind === 'can';
   });
+}
+
+/** It waits only because no process leads its queue. */
+async function isUnled(context: LookContext, id: LandingId): Promise<boolean> {
+  const landing = await context.board.get('landing', id);
+  const place = landing && (await loadPlace(context, context.landing, landing));
+  return place?.entry.standing.kind === 'no_leader';
 }
 
 /** A command that was given once is unknown to the next command. */

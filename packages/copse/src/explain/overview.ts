@@ -235,6 +235,7 @@ function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
     position,
     of: entries.length,
     why: standingText(standing),
+    ...(standing.kind === 'no_leader' && { isUnled: true }),
   }));
 }
 
@@ -255,7 +256,9 @@ async function loadReady(
       task.id,
       placement.kind === 'waiting'
         ? describeWaiting(placement.waiting, facts.at)
-        : `${isOrchestrated ? 'The' : 'An'} orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`,
+        : isOrchestrated
+          ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
+          : `Starts with ${placement.agent} when an orchestrator runs`,
     );
   }
   return ready.map(({ id, title, state }) => ({

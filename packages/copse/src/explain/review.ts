@@ -58,9 +58,11 @@ function powerText({ change }: TaskReview): string | null {
 }
 
 export function reviewCommands({ task, change }: TaskReview): readonly string[] {
-  const approve =
-    change === null ? [] : [`copse review ${task.id} --approve --head ${change.head.slice(0, 10)}`];
-  return [...approve, `copse review ${task.id} --send-back "…"`];
+  const sendBack = `copse review ${task.id} --send-back "…"`;
+  if (change === null) return [sendBack];
+  if (change.conflicts.length > 0)
+    return [`copse sync ${task.id} --conflict # resolve and commit there`, sendBack];
+  return [`copse review ${task.id} --approve --head ${change.head.slice(0, 10)}`, sendBack];
 }
 
 function mergeText(conflicts: readonly string[], target: string): string {

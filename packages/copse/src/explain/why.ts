@@ -1,5 +1,6 @@
 /** Why a task has its status, and which commands would change that. It asks the same rules as the orchestrator. */
 
+import { isHeldByHand } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
@@ -122,11 +123,11 @@ async function unchanged(context: LookContext, { id }: Task): Promise<string> {
   return `If there is nothing to change: copse work ${id}${resume} && copse finish ${id} --no-changes`;
 }
 
-/** What its agent said when it finished, and the warnings of the gate. */
+/** What its agent or a person said when it finished, and the warnings of the gate. */
 async function finishWords({ board }: LookContext, { session: id }: Task): Promise<readonly string[]> {
   const finish = id === null ? undefined : (await board.get('session', id))?.finish;
   if (finish === undefined) return [];
-  const said = finish.summary === undefined ? [] : [`Its agent: ${finish.summary}`];
+  const said = finish.summary === undefined ? [] : [`Summary: ${finish.summary}`];
   return [...said, ...(finish.notes ?? []).map((note) => `Warning: ${note}`)];
 }
 
@@ -225,7 +226,10 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   if (task.state.status !== 'in_progress') return [];
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
-  if (attempt === undefined) return [`${claim.agent} is working on it by hand.`];
+  if (attempt === undefined)
+    return [
+      isHeldByHand(context, task) ? 'You work on it by hand.' : `${claim.agent} is working on it by hand.`,
+    ];
   const stopped = await context.runners.stoppedOf(claim.attempt);
   if (stopped !== undefined)
     return [`${sentence(delayCauses[stopped.because])} An orchestrator goes on with it.`, stopped.reason];

@@ -4,6 +4,7 @@ import { refused } from '../../kernel/decision.ts';
 import { type AgentName, type TaskId, brand } from '../../kernel/ids.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { decideRestart } from '../../tasks/rules/decisions.ts';
+import { lackOfAgents } from '../../explain/rules/waiting.ts';
 import { agentCanTake } from '../../machines/rules/offer.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change } from '../../board/context.ts';
@@ -54,16 +55,11 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   if (wrong) return wrong;
   const agent = await agentFor(context, task);
   if (agent === undefined) {
-    const hasWorktree = Boolean((await workspaceOf(context, id))?.worktree);
-    const byHand = `copse work ${id}${hasWorktree ? ' --resume' : ''} # to continue by hand`;
-    return context.agents.length === 0
-      ? refused(
-          'invalid',
-          `${id} cannot start: no agent is installed or configured.`,
-          'copse agents detect',
-          byHand,
-        )
-      : refused('invalid', `No agent of this repository may take ${id}.`, `copse why ${id}`, byHand);
+    const byHand = await commandByHand(context, task);
+    const lack = lackOfAgents(context);
+    return lack === null
+      ? refused('invalid', `No agent of this repository may take ${id}.`, `copse why ${id}`, byHand)
+      : refused('invalid', `${id} cannot start. ${lack.text}`, lack.command, byHand);
   }
   // Continues from the target. A worktree that cannot be removed is used again.
   if (task.state.status === 'done') await removeWorkspace(context, id, { by: 'landing' });
@@ -71,6 +67,13 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   if (begun.kind === 'refused') return begun;
   const after = (await board.get('task', id)) ?? task;
   return { kind: 'done', value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
+}
+
+/** A person cannot take a done task again, only add another one. */
+async function commandByHand(context: RunContext, { id, state }: Task): Promise<string> {
+  if (state.status === 'done') return 'copse add "…" # a new task, to continue by hand';
+  const hasWorktree = Boolean((await workspaceOf(context, id))?.worktree);
+  return `copse work ${id}${hasWorktree ? ' --resume' : ''} # to continue by hand`;
 }
 
 /** The agent that worked on it before, if it is still configured; otherwise the first that may. */

@@ -203,6 +203,8 @@ interface Rescued {
   readonly known?: string;
   /** Null when they cannot be listed. */
   readonly uncommitted: readonly string[] | null;
+  /** How many commits its branch has, if that is known. */
+  readonly ownCommits?: number;
   /** Why they are not saved. */
   readonly problem?: string;
 }
@@ -231,7 +233,8 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
   const uncommitted = [...changed, ...untracked];
   try {
-    return { ref: await rescueFirst(context, request), uncommitted };
+    const ref = await rescueFirst(context, request);
+    return { ref, uncommitted, ownCommits: await git.countCommits(worktree.baseCommit, facts.head) };
   } catch (error) {
     // Recording a crash changes no file. The next attempt does not start before its files are saved.
     if (isBeyondLimits(error)) throw error;
@@ -242,14 +245,15 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
 
 const UNUSABLE = 'Its worktree is gone or unusable, so nothing is known about uncommitted files.';
 
-function crashText({ reason, parkedAs }: Crash, { ref, uncommitted, problem, known }: Rescued): string {
+function crashText({ reason, parkedAs }: Crash, rescued: Rescued): string {
+  const { ref, uncommitted, problem, known, ownCommits } = rescued;
   const lines =
     known !== undefined
       ? [known]
       : uncommitted === null
         ? ['Its worktree cannot be read; nothing in it was changed.']
         : uncommitted.length === 0
-          ? ['All changes were committed.']
+          ? [ownCommits === 0 ? 'There were no changes.' : 'All changes were committed.']
           : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];

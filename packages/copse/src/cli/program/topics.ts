@@ -35,7 +35,10 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
         [
           status,
           `${meanings[status]} Next: ${statusCommands(status)
-            .map((command) => `\`copse ${command} <id>${answering(status, command)}\``)
+            .map(
+              (command) =>
+                `\`copse ${command} <id>${answering(status, command)}\`${condition(status, command)}`,
+            )
             .join(', ')}.`,
         ] as const,
     ),
@@ -118,6 +121,12 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
 /** The agent of a stuck task has asked a question. */
 function answering(status: TaskStatus, command: string): string {
   return status === 'stuck' && command === 'restart' ? ' --answer "…"' : '';
+}
+
+/** When the command is refused otherwise. */
+function condition(status: TaskStatus, command: string): string {
+  if (status === 'done' && command === 'undo') return ' (if it landed)';
+  return status === 'needs_attention' && command === 'merge' ? ' (if it has commits)' : '';
 }
 
 const meanings: Readonly<Record<TaskStatus, string>> = {

@@ -74,16 +74,20 @@ function isHarmless(command: CopseCommand, next: string | undefined): boolean {
   return effects[path] === 'reads';
 }
 
+/** What other programs call these options. */
+const synonyms: Readonly<Record<string, string>> = {
+  '--after': '--depends',
+  '--blocked-by': '--depends',
+  '--needs': '--depends',
+};
+
 function unknownOption(error: CommanderError, command: CopseCommand, name: string): Explanation {
   const option = inQuotes(error);
   const known = command.createHelp().visibleOptions(command);
-  const near = isShort(option)
-    ? nearest(
-        option,
-        known.flatMap(({ long }) => long ?? []),
-      )
-    : undefined;
   const [flag = '', value] = option.split('=');
+  const names = known.flatMap(({ long }) => long ?? []);
+  const same = names.find((one) => one === synonyms[flag]);
+  const near = same ?? (isShort(option) ? nearest(option, names) : undefined);
   const isAnId = /^-[a-z0-9]{4,}$/.test(flag);
   const meant = near === undefined ? '' : ` Did you mean ${near}?`;
   const dash = value === undefined && !isAnId && near === undefined;

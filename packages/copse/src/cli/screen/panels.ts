@@ -83,12 +83,13 @@ function countsLine({ counts, needsYou }: Overview): string {
   return [...needs, ...others].join(' · ') || 'No tasks';
 }
 
-function remarks({ counts, needsYou, isOrchestrated, noAgents }: Overview): readonly string[] {
+function remarks({ counts, needsYou, landing, isOrchestrated, noAgents }: Overview): readonly string[] {
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
   if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
   const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
+  const isLandingUpToYou = !isOrchestrated && landing.some(({ isUnled }) => isUnled);
   return [
-    ...(needsYou.length === 0 ? ['Nothing needs you.'] : []),
+    ...(needsYou.length === 0 && !isLandingUpToYou ? ['Nothing needs you.'] : []),
     ...(isOrchestrated || isOver
       ? []
       : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),

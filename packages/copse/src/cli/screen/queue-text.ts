@@ -1,6 +1,6 @@
 /** How a queue looks on a terminal: what holds it up first, then what is being checked, then who waits for what. */
 
-import type { Timestamp } from '../../kernel/ids.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryState, EntryView, QueueView } from '../../queue/rules/view/view.ts';
 import { pauseText, rangeText, runText, standingText, waitText } from '../../explain/rules/queue.ts';
@@ -22,11 +22,21 @@ const looks: Readonly<Record<EntryState, readonly [word: string, style: Style]>>
   handed_back: ['red', 'red'],
 };
 
-export function queueLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
+interface QueueLook {
+  readonly now: Timestamp;
+  /** Without an agent that can run here, an orchestrator does not start. */
+  readonly hasAgents: boolean;
+}
+
+export function queueLines(
+  queue: QueueView,
+  output: Output,
+  { now, hasAgents }: QueueLook,
+): readonly string[] {
   return [
     output.style('bold', headline(queue)),
     ...figureLines(queue).map((line) => output.style('dim', `  ${line}`)),
-    ...alarms(queue, now).map((line) => `  ${output.style('red', shown(line))}`),
+    ...alarms(queue, { now, hasAgents }).map((line) => `  ${output.style('red', shown(line))}`),
     ...checkLines(queue, output, now),
     ...entryLines(queue, output, now),
     ...(queue.entries.length === 0 ? landedLines(queue.landed, output, now) : []),
@@ -58,10 +68,11 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
 /** Whatever keeps all of it from moving. */
 function alarms(
   { paused, stalled, trouble, isTargetRed, isLed, lost, entries, target }: QueueView,
-  now: Timestamp,
+  { now, hasAgents }: QueueLook,
 ) {
   const since = (at: Timestamp) => age(at, now);
   const { accept, land } = paused;
+  const [first] = entries;
   return [
     ...(land ? [`PAUSED for ${since(land.since)}: ${pauseText('land', land)}`] : []),
     ...(accept ? [`PAUSED for ${since(accept.since)}: ${pauseText('accept', accept)}`] : []),
@@ -72,14 +83,16 @@ function alarms(
     ...(isTargetRed && stalled === null
       ? [`${target} itself fails its checks: each task is checked alone`]
       : []),
-    ...(!isLed && entries.length > 0 ? [unledText(lost.length)] : []),
+    ...(!isLed && first !== undefined ? [unledText(lost.length, hasAgents ? null : first.task)] : []),
   ];
 }
 
-function unledText(lost: number): string {
-  if (lost === 0) return 'no orchestrator is running: copse orchestrate';
+/** `only`: the task to merge, where no orchestrator can start. */
+function unledText(lost: number, only: TaskId | null): string {
+  const command = only === null ? 'copse orchestrate' : `copse merge ${only}`;
+  if (lost === 0) return `no orchestrator is running: ${command}`;
   const checks = lost === 1 ? '1 check' : `${lost} checks`;
-  return `the orchestrator is gone, and ${checks} with it; to start again: copse orchestrate`;
+  return `the orchestrator is gone, and ${checks} with it; to start again: ${command}`;
 }
 
 function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {

@@ -57,7 +57,8 @@ export function radarSummary(branches: number, pairs: readonly Pair[], only: str
   const conflicts = pairs.filter(({ verdict }) => verdict.kind === 'conflict').length;
   const overlaps = pairs.filter(({ verdict }) => verdict.kind === 'overlap').length;
   const count = (number: number, one: string, many: string) => `${number} ${number === 1 ? one : many}`;
-  return `${compared}: ${count(conflicts, 'pair conflicts', 'pairs conflict')}, ${count(overlaps, 'changes', 'change')} the same files.`;
+  const more = conflicts === 0 ? '' : 'more ';
+  return `${compared}: ${count(conflicts, 'pair conflicts', 'pairs conflict')}, ${count(overlaps, `${more}changes`, `${more}change`)} the same files.`;
 }
 
 function filesText(

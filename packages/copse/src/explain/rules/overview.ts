@@ -77,6 +77,8 @@ export interface LandingTask extends OverviewTask {
   readonly position: number;
   readonly of: number;
   readonly why: string;
+  /** No process leads its queue: it waits until a person merges it or starts an orchestrator. */
+  readonly isUnled?: true;
 }
 
 export interface ReadyTask extends OverviewTask {

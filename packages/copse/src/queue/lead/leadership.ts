@@ -71,13 +71,12 @@ export async function lead<T>(
 }
 
 /**
- * Another machine takes a lead that was given back at once, and one that was not only after a whole lead of silence. A board in
- * a file has one machine, whose lock says who leads.
+ * Another machine takes a lead that was given back at once, and one that was not only after a whole lead of silence. On every
+ * board, the views then say that no process leads.
  */
 export async function giveBackLeads(context: RunContext, silence: LeadSilence): Promise<void> {
   for (const { id, token } of silence.own) {
     silence.forget(id);
-    if (context.board.engine === 'sqlite') continue;
     await change(context, async (change) => {
       const resource = await change.require('resource', id);
       await change.apply(decideGiveBack(resource, token, change.at));

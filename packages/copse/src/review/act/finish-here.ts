@@ -1,6 +1,7 @@
 /** `copse finish` inside a worktree: a preview of the gate for an agent, and the whole way for a person. */
 
 import type { TaskId } from '../../kernel/ids.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { endAttemptWith } from '../../agents/run/end.ts';
@@ -21,7 +22,7 @@ export async function previewFinish(
   report: FinishReport,
 ): Promise<Refused | undefined> {
   const look = await lookHere(context, id, report, true);
-  return look === undefined ? undefined : refusalOf(look, id);
+  return look === undefined ? undefined : refusalOf(context, look, id);
 }
 
 /** For work by hand: through the gate, then on by the landing policy. */
@@ -36,7 +37,7 @@ export async function finishByHand(
   if (claim === undefined || look === undefined) {
     return refused('wrong_status', `You are not working on ${id} here.`, `copse work ${id}`);
   }
-  const shut = refusalOf(look, id);
+  const shut = await refusalOf(context, look, id);
   if (shut) return shut;
   const { session, attempt, token } = claim;
   const { policy } = context.landing;
@@ -75,15 +76,20 @@ async function lookHere(
   });
 }
 
-function refusalOf({ verdict }: GateLook, id: TaskId): Refused | undefined {
+async function refusalOf(
+  context: RunContext,
+  { verdict }: GateLook,
+  id: TaskId,
+): Promise<Refused | undefined> {
   if (verdict.kind === 'passed') return undefined;
   const { reason } = verdict;
   const isEmpty = verdict.kind === 'refused' && verdict.because === 'nothing_committed';
   const unchanged = `copse finish ${id} --no-changes # if there is nothing to change`;
-  return refused(
-    'wrong_status',
-    `${id} is not finished. ${reason}`,
-    `copse finish ${id}`,
-    ...(isEmpty ? [unchanged] : []),
-  );
+  const isUncommitted = isEmpty || (verdict.kind === 'refused' && verdict.because === 'dirty');
+  const at = (await workspaceOf(context, id))?.worktree?.path;
+  const inside = at === undefined || !isUncommitted ? null : `git -C ${shellWord(at)}`;
+  const again = `copse finish ${id}`;
+  const [first, ...then] = inside === null ? [again] : [`${inside} add --all && ${inside} commit`, again];
+  const others = [...then, ...(isEmpty ? [unchanged] : [])];
+  return refused('wrong_status', `${id} is not finished. ${reason}`, first ?? again, ...others);
 }

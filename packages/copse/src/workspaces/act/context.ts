@@ -57,7 +57,10 @@ export function personName({ by }: Context): AgentName {
 }
 
 /** Whether the person who asks has the task. The flag decides, because an agent may have any name. */
-export function isHeldByHand(context: WorkspaceContext, { state }: Task): boolean {
+export function isHeldByHand(
+  context: Context & Pick<WorkspaceContext, 'node'>,
+  { state }: Pick<Task, 'state'>,
+): boolean {
   if (state.status !== 'in_progress' || !state.claim.isByHand) return false;
   return state.claim.node === context.node && state.claim.agent === personName(context);
 }

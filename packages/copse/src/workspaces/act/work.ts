@@ -103,9 +103,11 @@ async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Exis
   if (facts.state !== 'healthy') return undefined;
   const { changed, untracked } = await git.uncommitted(path);
   const base = known?.worktree?.baseCommit;
+  const attempts = await board.list('attempt', { task: id });
   return {
     path,
-    crashes: (await board.get('task', id))?.retries ?? 0,
+    // A restart sets the task's own count back to zero.
+    crashes: attempts.filter(({ end }) => end?.reason === 'crashed').length,
     uncommitted: changed.length + untracked.length,
     ownCommits: base === undefined ? 0 : await git.countCommits(base, facts.head),
   };

@@ -13,6 +13,8 @@ export async function run({ cli, words }: Invocation): Promise<void> {
     if (sessions.kind === 'unknown')
       return fail('unavailable', sessions.why, 'install tmux', `copse logs ${id} --follow`);
     if (sessions.sessions.length === 0) {
+      if ((await board.list('attempt', { task: id })).length === 0)
+        fail('not_found', `${id} has no terminal: no agent has started on it.`, `copse why ${id}`);
       return fail(
         'not_found',
         `${id} has no terminal: its agent is still starting, has ended, or does not run in tmux.`,

@@ -61,6 +61,8 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
     for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
     const last = chosen.at(-1);
     const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
+    if (options.follow && last === undefined)
+      cli.output.note(`There is no output of ${id} yet; waiting for it (Ctrl+C ends).`);
     if (options.follow) await follow(cli, last ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
   });
 }

@@ -51,7 +51,7 @@ async function requireTask(
   return fail(
     'invalid',
     `No task given, and ${shown(cli.cwd)} is not a task's worktree.`,
-    'copse worktrees # lists the ids',
+    'copse list # lists the ids',
   );
 }
 

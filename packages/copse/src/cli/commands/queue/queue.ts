@@ -60,18 +60,19 @@ async function loadShown(
   return busy.length === 0 ? queues : busy;
 }
 
-function print({ output }: Cli, { clock }: LookContext, queues: readonly QueueView[]): void {
+function print({ output }: Cli, context: LookContext, queues: readonly QueueView[]): void {
   const width = output.isTerminal ? output.columns() : Infinity;
-  for (const line of pictureOf(output, queues, clock.now())) output.line(cut(line, width));
+  for (const line of pictureOf(output, queues, context)) output.line(cut(line, width));
   if (queues.length === 0) output.line('There is no branch to land on.');
 }
 
 function pictureOf(
   output: Cli['output'],
   queues: readonly QueueView[],
-  now: ReturnType<LookContext['clock']['now']>,
+  { agents, clock }: LookContext,
 ): readonly string[] {
-  return queues.flatMap((queue, at) => [...(at === 0 ? [] : ['']), ...queueLines(queue, output, now)]);
+  const look = { now: clock.now(), hasAgents: agents.length > 0 };
+  return queues.flatMap((queue, at) => [...(at === 0 ? [] : ['']), ...queueLines(queue, output, look)]);
 }
 
 const REDRAW_MS = 1_000;
@@ -101,7 +102,7 @@ async function watch(
     while (!stop.signal.aborted) {
       woken = new AbortController();
       const foot = cli.output.style('dim', '── Ctrl+C closes this view ──');
-      screen.draw([...pictureOf(cli.output, await load(), clock.now()), foot]);
+      screen.draw([...pictureOf(cli.output, await load(), context), foot]);
       await clock.sleep(REDRAW_MS, AbortSignal.any([stop.signal, woken.signal]));
       await clock.sleep(GATHER_MS, stop.signal);
     }

@@ -25,7 +25,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     case 'check':
       requireValid(cli, 'present');
       if (options.json) cli.output.json({ ok: true });
-      else cli.output.line('copse.yml is valid.');
+      else
+        cli.output.line(isAbsent(cli) ? 'There is no copse.yml: the defaults apply.' : 'copse.yml is valid.');
       await tellPending(cli);
       return;
     case 'accept':
@@ -65,6 +66,10 @@ function show(cli: Cli, options: Options): void {
     const line = `${key.padEnd(width)}  ${shown(String(value))}`;
     cli.output.line(from === 'default' ? cli.output.style('dim', line) : line);
   }
+}
+
+function isAbsent(cli: Cli): boolean {
+  return readPower(requireRepository(cli), 'present').read('copse.yml').kind === 'absent';
 }
 
 /** Without a copse.yml, the defaults. */

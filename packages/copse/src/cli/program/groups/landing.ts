@@ -35,7 +35,7 @@ function addReview(program: CopseCommand, on: On): void {
 function addMerge(program: CopseCommand, on: On): void {
   program
     .command('merge')
-    .argument('<ids...>', 'tasks in review, or tasks that need attention')
+    .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
     .description('Land finished tasks now, and wait for the result.')
     .option('--now', 'land without checks; Copse records that, and still refuses conflicts')
     .option('--json', 'print { "landings": [...] }')

@@ -1,0 +1,135 @@
+/** What people read who work by hand, without an agent and without an orchestrator. */
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, expect, test } from 'vitest';
+
+import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { commandsIn } from '../../support/pasted.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+interface At {
+  readonly cwd: string;
+}
+
+interface Why {
+  readonly because: readonly string[];
+  readonly next: readonly string[];
+}
+
+const why = (at: At, id: string) => answer<Why>(['why', id], at);
+
+async function commitIn(at: At, id: string, file: string): Promise<string> {
+  const { worktree } = await answer<{ worktree: string }>(['work', id], at);
+  writeFileSync(path.join(worktree, file), `${id}\n`);
+  git(worktree, 'add', '--all');
+  git(worktree, 'commit', '--quiet', `--message=feat: ${file}`);
+  return worktree;
+}
+
+test('after a merge has ended, a finished task waits for a merge, and every view says so', async () => {
+  const at = { cwd: newRepository(area) };
+  const [one, other] = await newTasks(['one', 'other'], at);
+  await commitIn(at, one.id, 'one.txt');
+  await answer(['finish', one.id], at);
+  await answer(['merge', one.id], at);
+  await commitIn(at, other.id, 'other.txt');
+  await answer(['finish', other.id, '--summary', 'all of it'], at);
+  const { because, next } = await why(at, other.id);
+  expect(because.join('\n')).toContain('no orchestrator is running');
+  expect(because.join('\n')).not.toContain('within 5 s');
+  expect(because).toContain('Summary: all of it');
+  expect(next).toEqual([`copse merge ${other.id}`, `copse cancel ${other.id}`]);
+  const status = await printed(['status'], at);
+  expect(status).not.toContain('Nothing needs you.');
+  expect(status).toContain(`copse merge ${other.id}`);
+  const queue = await printed(['queue'], at);
+  expect(queue).not.toContain('copse orchestrate');
+  expect(queue).toContain(`no orchestrator is running: copse merge ${other.id}`);
+  await answer(['merge', other.id], at);
+  const refused = await copse(['resume', other.id], at);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).not.toContain('copse work');
+});
+
+test('a task that the person works on names the person and how to finish it', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['mine'], at);
+  const { worktree } = await answer<{ worktree: string }>(['work', id], at);
+  const { because, next } = await why(at, id);
+  expect(because[0]).toBe('You work on it by hand.');
+  expect(next).toEqual([`copse finish ${id}`, `copse pause ${id}`, `copse cancel ${id}`]);
+  const refused = await copse(['finish', id], at);
+  expect(refused.code).toBe(4);
+  expect(commandsIn(refused.stderr)[0]).toMatch(/^git -C \S.* commit/);
+  expect(refused.stderr).toContain(path.basename(worktree));
+});
+
+test('a task that no agent started has no terminal, and the reason says so', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['new'], at);
+  const { stderr } = await copse(['attach', id], at);
+  expect(stderr).toContain(`${id} has no terminal: no agent has started on it.`);
+  expect(commandsIn(stderr)).toEqual([`copse why ${id}`]);
+});
+
+test('commands without a copse.yml, with a foreign option, and outside of a worktree', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['one'], at);
+  expect(await printed(['config', 'check'], at)).toBe('There is no copse.yml: the defaults apply.\n');
+  const added = await copse(['add', 'two', '--after', id], at);
+  expect(added.stderr).toContain('Did you mean --depends?');
+  expect(added.stderr).not.toContain('copse add -- ');
+  const finish = await copse(['finish'], at);
+  expect(commandsIn(finish.stderr)).toEqual(['copse list # lists the ids']);
+});
+
+test('a conflict names the merge that lands it, and a review of it offers no approval', async () => {
+  const at = { cwd: newRepository(area) };
+  const [one, other] = await newTasks(['one', 'other'], at);
+  const worktree = await commitIn(at, other.id, 'same.txt');
+  await commitIn(at, one.id, 'same.txt');
+  await answer(['finish', one.id], at);
+  await answer(['finish', other.id], at);
+  await answer(['merge', one.id], at);
+  expect((await copse(['merge', other.id], at)).code).not.toBe(0);
+  const { because } = await why(at, other.id);
+  expect(because.join('\n')).toContain(`copse merge ${other.id}`);
+  const review = await printed(['review', other.id], at);
+  expect(review).not.toContain('--approve');
+  const [first = ''] = commandsIn(review);
+  expect(first).toContain(`copse sync ${other.id} --conflict`);
+  await copse(['sync', other.id, '--conflict'], at);
+  writeFileSync(path.join(worktree, 'same.txt'), 'both\n');
+  git(worktree, 'commit', '--quiet', '--all', '--message=merge main');
+  expect((await copse(['merge', other.id], at)).code).toBe(0);
+});
+
+test('a crash without changes says so, and work still counts it after a restart', async () => {
+  const scene = newScene(area, { policy: { max_retries: 0 } });
+  const id = await scene.add('fails', 'exit 9');
+  await scene.up();
+  const text = await scene.why(id);
+  expect(text).toContain('There were no changes.');
+  expect(text).not.toContain('All changes were committed.');
+  await answer(['restart', id], scene.at);
+  const status = await printed(['status'], scene.at);
+  expect(status).not.toContain('within ');
+  expect(status).toContain('Starts with plain when an orchestrator runs');
+  const { stderr } = await copse(['work', id], scene.at);
+  expect(stderr).toContain('no commits of its own, 1 crash.');
+});
+
+test('resume says that the configured agents cannot run here', async () => {
+  const at = { cwd: newRepository(area) };
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { runtime: codex } }\n');
+  const [{ id }] = await newTasks(['one'], at);
+  await answer(['work', id], at);
+  await answer(['pause', id], at);
+  const { stderr } = await copse(['resume', id], at);
+  expect(stderr).toContain(`${id} cannot start. None of the agents in copse.yml can run here.`);
+});
