@@ -70,12 +70,9 @@ async function dieAt(machine: Clone, step: LandingStep): Promise<void> {
 }
 
 /** The machine sees that the leader is silent for a whole lead, and leads. */
-async function takeOver(
-  machine: Clone,
-  options?: Parameters<Clone['lead']>[0],
-): ReturnType<Clone['lead']> {
+async function takeOver(machine: Clone, options?: Parameters<Clone['lead']>[0]): ReturnType<Clone['lead']> {
   expect(await machine.lead()).toBeUndefined();
-  machine.elapsedAheadMs += 60_000;
+  await machine.watch(60_000);
   return machine.lead(options);
 }
 

@@ -105,7 +105,10 @@ it('work that was claimed before a term began is finished in it', async () => {
   const board = await place.open();
   expect(await board.terms()).toHaveLength(2);
   await answer(['finish', task], at);
-  expect(await board.get('task', brand<TaskId>(task))).toMatchObject({ retries: 0, state: { status: 'landing' } });
+  expect(await board.get('task', brand<TaskId>(task))).toMatchObject({
+    retries: 0,
+    state: { status: 'landing' },
+  });
 });
 
 describe('a board whose lagging standby was promoted', () => {

@@ -46,11 +46,7 @@ export async function recordWaits(
 }
 
 /** Null: it moves. What is recorded already is not written again. */
-export async function recordStall(
-  context: RunContext,
-  lead: Lead,
-  reason: WaitReason | null,
-): Promise<void> {
+export async function recordStall(context: RunContext, lead: Lead, reason: WaitReason | null): Promise<void> {
   const { target: id } = lead;
   const known = (await context.board.get('queue', id))?.stalled?.reason ?? null;
   if (isSameWait(reason, known)) return;
