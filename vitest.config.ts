@@ -29,7 +29,7 @@ const FAULTS = [
   'test/agents/faults/outliving.test.ts',
   'test/board/faults/processes.test.ts',
   'test/git/faults/{pipes,stores,stores-hostile,vectors}.test.ts',
-  'test/machines/faults/way-to-server.test.ts',
+  'test/machines/faults/{random,way-to-server}.test.ts',
   'test/orchestrator/faults/{clock,held-up,hostile,late,orchestrators,random,stopped}.test.ts',
   'test/queue/contract/{checks-place,merge/random,merge/vectors,resolve-generated}.test.ts',
   'test/queue/faults/{landing-steps,promises-fair,promises-foreign,promises-order,random,set-aside,taken-back}.test.ts',
@@ -45,7 +45,7 @@ const LONG = [
   ...CLONES,
   'test/cli/contract/{man-pages,wrong-inputs}.test.ts',
   'test/**/rescue-restore.test.ts',
-  'test/machines/faults/{foreign-pushes,lost-leader,outage,random}.test.ts',
+  'test/machines/faults/{foreign-pushes,lost-leader,outage}.test.ts',
 ];
 
 const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));

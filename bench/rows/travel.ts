@@ -35,7 +35,7 @@ export const travel: Row = {
     const context = await openWorkspaceContext({ cwd: repository, env: { USER: 'bench' } });
     const { rescues, git, board } = context;
     const look = (known: string | null) =>
-      rescues.travelling({ task, worktree, branch, at: timestamp(Date.now()), known });
+      rescues.travelling({ task, worktree, branch, at: timestamp(Date.now()), known, previous: null });
     let round = 0;
     const change = () => {
       round += 1;

@@ -242,8 +242,6 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
       list: unused,
       drop: unused,
       newBytes: unused,
-      fetched: unused,
-      forget: unused,
     },
   };
 }

@@ -322,13 +322,13 @@ describe('on a clone that was set up', () => {
       join(clone, 'packages/copse/src/cli.ts'),
       "process.stdin.once('data', async () => { const { late } = await import('./late.ts'); console.log(late); process.exit(); });\nconsole.log('started');\n",
     );
-    await copse(clone, [], { stdin: 'x' });
-    const running = start(clone, []);
+    await copse(clone, ['wait'], { stdin: 'x' });
+    const running = start(clone, ['wait']);
     let output = '';
     running.stdout!.on('data', (text) => (output += String(text)));
     await until(() => output === 'started\n');
     writeFileSync(join(clone, 'packages/copse/src/late.ts'), "export const late = 'later';\n");
-    expect((await copse(clone, [], { stdin: 'x' })).stdout).toBe('started\nlater\n');
+    expect((await copse(clone, ['wait'], { stdin: 'x' })).stdout).toBe('started\nlater\n');
     running.stdin!.write('x');
     await until(() => output === 'started\nlate\n');
   });

@@ -36,13 +36,17 @@ const branch = brand<BranchName>('work');
 const token = 7 as FencingToken;
 let moment = Date.parse('2026-01-02T03:04:05.678Z');
 
-function take({ rescues, worktree }: Site, known: string | null = null): Promise<TravelSnapshot> {
+function take(
+  { rescues, worktree }: Site,
+  known: string | null = null,
+  previous: CommitId | null = null,
+): Promise<TravelSnapshot> {
   moment += 1000;
-  return rescues.travelling({ task, worktree, branch, at: timestamp(moment), known });
+  return rescues.travelling({ task, worktree, branch, at: timestamp(moment), known, previous });
 }
 
-async function captured(site: Site, known: string | null = null) {
-  const taken = await take(site, known);
+async function captured(site: Site, known: string | null = null, previous: CommitId | null = null) {
+  const taken = await take(site, known, previous);
   if (taken.kind !== 'captured') throw new Error(`It is ${taken.kind}`);
   return taken;
 }
@@ -148,7 +152,6 @@ describe('on another machine', () => {
     const [here, there] = [openWorkRefs(dirOf(site)), openWorkRefs(other.dir)];
     expect(await here.push({ task, token }, commit)).toEqual({ kind: 'pushed' });
     expect(await there.fetch([{ task, token }])).toEqual({ kind: 'fetched', missing: [] });
-    expect(await there.fetched({ task, token })).toBe(commit);
     await takeOver(other, commit);
     expect(manifest(other.worktree)).toEqual(manifest(site.worktree));
     expect(git(other.worktree, 'rev-parse', 'HEAD')).toBe(head);
@@ -189,11 +192,48 @@ describe('refs on the remote', () => {
     expect(await here.push({ task, token }, second.commit)).toEqual({ kind: 'pushed' });
     const absent = { task, token: 8 as FencingToken };
     expect(await there.fetch([{ task, token }, absent])).toEqual({ kind: 'fetched', missing: [absent] });
-    expect(await there.fetched({ task, token })).toBe(second.commit);
+    expect(git(other.repository, 'rev-parse', `refs/copse/fetched/${task}/${token}`)).toBe(second.commit);
     expect(await there.list()).toEqual({ kind: 'listed', refs: [{ task, token, commit: second.commit }] });
     expect(await there.drop([{ task, token }, absent])).toEqual({ kind: 'dropped' });
     expect(await here.list()).toEqual({ kind: 'listed', refs: [] });
     expect(git(other.repository, 'for-each-ref', 'refs/copse')).toBe('');
+  });
+
+  it('one that the board still names comes with a later one that the board was not told of', async () => {
+    const site = newSite(area, FILES);
+    const other = otherMachine(site);
+    const [here, there] = [openWorkRefs(dirOf(site)), openWorkRefs(other.dir)];
+    const first = await captured(site);
+    await here.push({ task, token }, first.commit);
+    write(site.worktree, 'a.txt', 'changed\n');
+    const second = await captured(site, first.mark, first.commit);
+    await here.push({ task, token }, second.commit);
+    const head = brand<CommitId>(git(site.worktree, 'rev-parse', 'HEAD'));
+    const at = timestamp(moment);
+    const third = await site.rescues.wrap({ task, head, at, previous: second.commit });
+    await here.push({ task, token }, third);
+    await there.fetch([{ task, token }]);
+    await takeOver(other, first.commit);
+    expect(git(other.repository, 'cat-file', '-t', second.commit)).toBe('commit');
+  });
+
+  it('one that the remote has stays when the remote refuses the next', async () => {
+    const site = newSite(area, FILES);
+    const other = otherMachine(site);
+    const origin = git(other.repository, 'remote', 'get-url', 'origin');
+    const here = openWorkRefs(dirOf(site));
+    const first = await captured(site);
+    await here.push({ task, token }, first.commit);
+    const hook = path.join(origin, 'hooks', 'pre-receive');
+    writeFileSync(hook, '#!/bin/sh\nread old new ref\ncase $new in *[!0]*) exit 1 ;; esac\n', {
+      mode: 0o755,
+    });
+    write(site.worktree, 'a.txt', 'changed\n');
+    const second = await captured(site, first.mark);
+    expect(await here.push({ task, token }, second.commit)).toMatchObject({ because: 'rejected' });
+    expect(await here.list()).toEqual({ kind: 'listed', refs: [{ task, token, commit: first.commit }] });
+    writeFileSync(hook, '#!/bin/sh\nexit 1\n');
+    expect(await here.drop([{ task, token }])).toMatchObject({ kind: 'failed', because: 'rejected' });
   });
 
   it('a remote that refuses forced pushes takes snapshots all the same', async () => {

@@ -115,8 +115,8 @@ export const operations: Readonly<Record<string, Operation>> = {
   'take a snapshot that travels': {
     run: async (dir, { worktree }) => {
       const at = timestamp(Date.parse('2026-01-02T03:04:05.678Z'));
-      const of = { task: brand<TaskId>('cp-w0rk'), worktree, branch: branch('task'), at, known: null };
-      const taken = await openRescues(dir).travelling(of);
+      const of = { task: brand<TaskId>('cp-w0rk'), worktree, branch: branch('task'), at };
+      const taken = await openRescues(dir).travelling({ ...of, known: null, previous: null });
       if (taken.kind !== 'captured') return taken;
       return [taken.left, await gitLine(dir, ['ls-tree', '-r', taken.commit])];
     },
@@ -171,7 +171,10 @@ export const operations: Readonly<Record<string, Operation>> = {
       const tip = brand<CommitId>(await gitLine(dir, ['rev-parse', 'refs/heads/task']));
       const show = (folder: string) => plainGit(folder, 'for-each-ref');
       const pushed = [await work.push(of, tip), show(origin), show(elsewhere)];
-      const fetched = [await work.fetch([of]), (await work.fetched(of)) === tip];
+      const fetched = [
+        await work.fetch([of]),
+        (await gitLine(dir, ['rev-parse', 'refs/copse/fetched/cp-w0rk/3'])) === tip,
+      ];
       return [pushed, fetched, await work.list(), await work.drop([of]), show(origin), show(elsewhere)];
     },
     reachesRemote: true,

@@ -179,10 +179,6 @@ export interface WorkRefs {
   ): Promise<{ readonly kind: 'dropped' } | RemoteFailure>;
   /** How much a push of the commit would send at most. */
   newBytes(commit: CommitId, except: readonly CommitId[]): Promise<number>;
-  /** The tip of the fetched copy here. */
-  fetched(of: WorkRef): Promise<CommitId | undefined>;
-  /** Removes fetched copies here. */
-  forget(refs: readonly WorkRef[]): Promise<void>;
 }
 
 /** The object store of an attempt in a sandbox. */
@@ -256,6 +252,8 @@ export interface TravelRequest {
   readonly at: Timestamp;
   /** The mark of the last snapshot: with the same one, no commit is made. */
   readonly known: string | null;
+  /** The snapshot before: it stays reachable from this one, because the board may name it a while longer. */
+  readonly previous: CommitId | null;
 }
 
 interface TravelFacts {
@@ -297,7 +295,7 @@ export interface Rescues {
   /** For another machine. Leaves index, HEAD, branch and files unchanged, and makes no ref. */
   travelling(request: TravelRequest): Promise<TravelSnapshot>;
   /** The same of a commit alone. */
-  wrap(of: { readonly task: TaskId; readonly head: CommitId; readonly at: Timestamp }): Promise<CommitId>;
+  wrap(of: Pick<TravelRequest, 'task' | 'at' | 'previous'> & { readonly head: CommitId }): Promise<CommitId>;
   /** Makes a fetched snapshot a rescue of this machine. Undefined when the commit is none. */
   adopt(commit: CommitId): Promise<TravelledRescue | undefined>;
   /** Restores files, modes, links, the index and operations in progress; never overwrites a newer file. */

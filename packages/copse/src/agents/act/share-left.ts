@@ -9,7 +9,7 @@ import { change } from '../../board/context.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
-import { sharesWork } from '../../workspaces/act/shared/share-work.ts';
+import { sharesWork, snapshotHere } from '../../workspaces/act/shared/share-work.ts';
 
 export async function shareLeft(
   context: RunContext,
@@ -33,7 +33,9 @@ async function share(
   const { clock, git, policy, rescues } = context;
   const readAt = clock.now();
   await git.stores.bring(task);
-  const seen = await rescues.travelling({ task, worktree: path, branch, at: readAt, known: null });
+  const previous = await snapshotHere(context, { task, token });
+  const of = { task, worktree: path, branch, at: readAt, known: null, previous: previous?.commit ?? null };
+  const seen = await rescues.travelling(of);
   if (seen.kind !== 'captured' || (seen.isClean && seen.head === baseCommit)) return;
   if ((await git.work.newBytes(seen.commit, [])) > policy.travel.pushBytes) return;
   const pushed = await git.work.push({ task, token }, seen.commit, policy.travel.lastMs);

@@ -32,8 +32,6 @@ export function openWorkRefs(dir: TrustedDir): WorkRefs {
     list: () => withRemote(dir, (address) => list(dir, address)),
     drop: (refs, branches) => withRemote(dir, (address) => drop(dir, address, refs, branches)),
     newBytes: (commit, except) => newBytes(dir, commit, except),
-    forget: (refs) => forget(dir, refs.flatMap(copiesOf)),
-    fetched: async (of) => (await tipsOf(dir, `${FETCHED}/${of.task}/${of.token}`)).get(fetchedRef(of)),
   };
 }
 
@@ -45,7 +43,7 @@ function fetchedRef({ task, token }: WorkRef): string {
   return `${FETCHED}/${task}/${token}`;
 }
 
-/** The fetched one, and the mark that it was taken over (workspaces/act/take-over.ts). */
+/** The fetched one, and the mark that it was taken over (workspaces/act/shared/take-over.ts). */
 function copiesOf(of: WorkRef): readonly string[] {
   return [fetchedRef(of), `refs/copse/taken/${of.task}/${of.token}`];
 }
@@ -61,6 +59,9 @@ async function withRemote<T>(
   return 'because' in address ? { kind: 'failed', ...address } : work(address);
 }
 
+/** How remotes refuse a forced push. */
+const NOT_FORCED = /non-fast-forward|force[- ]push/i;
+
 async function push(
   dir: TrustedDir,
   address: Address,
@@ -74,8 +75,8 @@ async function push(
   const send = (refspec: string) =>
     reach(dir, address, ['push', ...PUSH_OPTIONS, '--', address.name, refspec], timeoutMs);
   let sent = await send(`+${commit}:${ref}`);
-  if (!('because' in sent) && sent.code !== 0) {
-    // Some remotes take no forced push: then the ref is made anew.
+  if (!('because' in sent) && sent.code !== 0 && NOT_FORCED.test(sent.stdout.toString() + sent.stderr)) {
+    // Then the ref is made anew. After any other refusal the snapshot before must stay.
     await send(`:${ref}`);
     sent = await send(`${commit}:${ref}`);
   }
@@ -162,6 +163,12 @@ async function drop(
   const argv = ['push', ...PUSH_OPTIONS, ...leases, '--', address.name, ...refspecs.map((ref) => `:${ref}`)];
   const pushed = await reach(dir, address, argv, defaultPolicy.workspace.fetchTimeoutMs);
   if ('because' in pushed) return { kind: 'failed', ...pushed };
+  if (pushed.code !== 0 && refs.length > 0) {
+    const left = await list(dir, address, refs.map(workRef));
+    if (left.kind === 'failed') return left;
+    const reason = `${address.shown} did not delete them: ${lastLine(pushed.stderr)}`;
+    if (left.refs.length > 0) return { kind: 'failed', because: 'rejected', reason };
+  }
   for (const { branch, tip } of branches)
     await tryGit(dir, ['update-ref', '-d', `refs/remotes/${address.name}/${branch}`, tip]);
   await forget(dir, refs.flatMap(copiesOf));

@@ -5,6 +5,7 @@
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { WorkRef } from '../../git/port.ts';
+import type { TaskState } from '../../tasks/rules/task.ts';
 import { bringShared, sharesWork, workRefsOf } from '../act/shared/share-work.ts';
 import type { WorkspaceContext } from '../act/context.ts';
 
@@ -15,12 +16,11 @@ export async function dropShared(
 ): Promise<string | null> {
   if (!(await sharesWork(context))) return null;
   const { board, git } = context;
-  const statuses = await board.statuses(tasks);
   const all: WorkRef[] = [];
   const branches: RemoteBranch[] = [];
   for (const task of tasks) {
     const refs = await workRefsOf(board, task);
-    const hasLanded = statuses.get(task) === 'done';
+    const hasLanded = isOver((await board.get('task', task))?.state) === 'landed';
     const problem = hasLanded ? null : await keepAll(context, refs);
     if (problem !== null) return problem;
     all.push(...refs);
@@ -35,26 +35,31 @@ interface RemoteBranch {
   readonly tip: CommitId;
 }
 
-/** Every ref of a task that is over, also of tasks that other machines worked on. */
+/**
+ * Every ref of a task that is over, also of tasks that other machines worked on. Tasks that the board does not know stay: they
+ * may be those of another board.
+ */
 export async function tidyShared(context: WorkspaceContext): Promise<void> {
   if (!(await sharesWork(context))) return;
   const { board, git } = context;
   const listed = await git.work.list();
   if (listed.kind === 'failed') return;
-  const statuses = await board.statuses([...new Set(listed.refs.map(({ task }) => task))]);
-  const over = listed.refs.filter(({ task }) => {
-    const status = statuses.get(task);
-    return status === undefined || status === 'done' || status === 'cancelled';
-  });
-  const isDone = ({ task }: WorkRef) => statuses.get(task) === 'done';
-  if (
-    (await keepAll(
-      context,
-      over.filter((one) => !isDone(one)),
-    )) !== null
-  )
-    return;
-  await git.work.drop(over);
+  const over: WorkRef[] = [];
+  for (const of of listed.refs) {
+    const end = isOver((await board.get('task', of.task))?.state);
+    if (end === undefined) continue;
+    if (end === 'landed' || (await keepAll(context, [of])) === null) over.push(of);
+  }
+  const dropped = await git.work.drop(over);
+  if (dropped.kind === 'failed') throw new Error(dropped.reason);
+}
+
+/** A task that is done as it is has its result on a branch of one machine; its snapshot stays. */
+function isOver(state: TaskState | undefined): 'landed' | 'ended' | undefined {
+  if (state?.status === 'cancelled') return 'ended';
+  if (state?.status !== 'done') return undefined;
+  if (state.how === 'landed' || state.how === 'pull_request') return 'landed';
+  return state.how === 'no_changes' ? 'ended' : undefined;
 }
 
 /** Only snapshots that the board knows: whatever else is there, Copse did not make. */

@@ -47,7 +47,8 @@ class Travel implements WorkTravel {
   readonly #branch: BranchName;
   readonly #over = new AbortController();
   #known: string | null = null;
-  #last: CommitId[] = [];
+  /** The last one that the remote took, whether the board has it or not. */
+  #last: CommitId | null = null;
   #lastHead: CommitId | null = null;
   #failures = 0;
   #notBeforeMs = -Infinity;
@@ -121,7 +122,8 @@ class Travel implements WorkTravel {
     if (seen.kind === 'unchanged' && seen.head === head && this.#known === seen.mark)
       return { kind: 'pushed' };
     const mine = seen.kind === 'captured' && seen.head === head ? seen.commit : undefined;
-    const commit = mine ?? (await context.rescues.wrap({ task: this.#attempt.orders.task, head, at }));
+    const { task } = this.#attempt.orders;
+    const commit = mine ?? (await context.rescues.wrap({ task, head, at, previous: this.#last }));
     const pushed = await this.#push(commit);
     if (pushed.kind === 'pushed') await this.#record(commit, head, at);
     return pushed;
@@ -170,6 +172,7 @@ class Travel implements WorkTravel {
       branch: this.#branch,
       at: context.clock.now(),
       known: this.#known,
+      previous: this.#last,
     });
   }
 
@@ -185,7 +188,9 @@ class Travel implements WorkTravel {
     const { pushBytes } = context.policy.travel;
     // What is uncommitted is bounded already.
     const isCommitted = seen.head !== this.#lastHead;
-    const bytes = isCommitted ? await context.git.work.newBytes(seen.commit, this.#last) : 0;
+    const bytes = isCommitted
+      ? await context.git.work.newBytes(seen.commit, this.#last === null ? [] : [this.#last])
+      : 0;
     if (bytes > pushBytes) {
       const size = `${Math.round(bytes / MEGABYTE)} MB, more than the ${Math.round(pushBytes / MEGABYTE)} MB`;
       return `Its work is not on the remote: it has ${size} of a snapshot. It is pushed when it is finished.`;
@@ -194,14 +199,16 @@ class Travel implements WorkTravel {
     if (pushed.kind === 'failed') return `Its work is not on the remote: ${pushed.reason}`;
     await this.#record(seen.commit, seen.head, at);
     this.#known = seen.mark;
-    this.#last = [seen.commit];
     this.#lastHead = seen.head;
     return null;
   }
 
-  #push(commit: CommitId, timeoutMs?: number): Promise<{ readonly kind: 'pushed' } | RemoteFailure> {
+  async #push(commit: CommitId, timeoutMs?: number): Promise<{ readonly kind: 'pushed' } | RemoteFailure> {
     const { context, orders } = this.#attempt;
-    return context.git.work.push({ task: orders.task, token: orders.token }, commit, timeoutMs);
+    const { task, token } = orders;
+    const pushed = await context.git.work.push({ task, token }, commit, timeoutMs);
+    if (pushed.kind === 'pushed') this.#last = commit;
+    return pushed;
   }
 
   async #fail(problem: string): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Brings the commits of open landings that other machines finished: in one fetch, from the refs that their runners pushed
- * (agents/run/travel.ts). What cannot be had is the reason why that one landing waits, and the others go on.
+ * (agents/run/share/travel.ts). What cannot be had is the reason why that one landing waits, and the others go on.
  */
 
 import type { LandingId, NodeId } from '../../../kernel/ids.ts';

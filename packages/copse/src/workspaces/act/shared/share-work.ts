@@ -105,11 +105,27 @@ export async function bringNewest(
 
 /** Puts a commit of this machine on the remote for a task that a person queues or finishes. Whether it did is said later. */
 export async function shareHead(
-  context: Sharing & Pick<WorkspaceContext, 'rescues' | 'clock'> & { readonly git: Git },
+  context: Sharing & Pick<WorkspaceContext, 'rescues' | 'clock' | 'board'> & { readonly git: Git },
   of: WorkRef,
   head: CommitId,
 ): Promise<void> {
   if (!(await sharesWork(context))) return;
   const { git, rescues, clock } = context;
-  await git.work.push(of, await rescues.wrap({ task: of.task, head, at: clock.now() }));
+  const last = await snapshotHere(context, of);
+  const isThat = last?.head === head;
+  const previous = last?.commit ?? null;
+  const commit = isThat
+    ? last.commit
+    : await rescues.wrap({ task: of.task, head, at: clock.now(), previous });
+  await git.work.push(of, commit);
+}
+
+/** The snapshot that the board has of an attempt, if its commit is here. */
+export async function snapshotHere(
+  { board, git }: { readonly board: BoardReader; readonly git: Pick<Git, 'tip'> },
+  { task, token }: WorkRef,
+): Promise<WorkSnapshot | undefined> {
+  const attempts = await board.list('attempt', { task });
+  const last = attempts.find((one) => one.token === token)?.lastSnapshot;
+  return last && (await git.tip(last.commit)) !== undefined ? last : undefined;
 }

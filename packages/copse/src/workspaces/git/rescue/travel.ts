@@ -3,7 +3,7 @@
  *
  *   always made     also of a clean worktree, whose snapshot has the tree of HEAD
  *   left out        files and folders that look like secrets, and files that are too large; the branch says which
- *   its parents     HEAD, then the state; commits that only a reflog knows stay on their machine
+ *   its parents     HEAD, the state, the snapshot before; commits that only a reflog knows stay on their machine
  *   its message     does not name the folder of the worktree
  *
  * No byte of index, HEAD, branch or files changes. No ref is made here: the caller pushes the commit.
@@ -26,7 +26,7 @@ import {
 import { nul, onDisk, utf8 } from '../../../git/output.ts';
 import { git, gitLine, type TrustedDir } from '../../../git/process.ts';
 import { requireBoundedTip } from '../../../git/refs/bounded-tip.ts';
-import type { TravelRequest, TravelSnapshot, TravelledRescue } from '../../../git/port.ts';
+import type { Rescues, TravelRequest, TravelSnapshot, TravelledRescue } from '../../../git/port.ts';
 import { looksSecret } from '../../rules/travel.ts';
 import { isValidBranchName } from '../../rules/naming.ts';
 import { unusualPermissions } from './permissions.ts';
@@ -85,7 +85,8 @@ export async function captureTravelling(
       notSaved: files.notSaved,
       branchTip: branchTip === undefined || branchTip === at.commit ? null : brand<CommitId>(branchTip),
     };
-    const parents = [at.commit, ...(state === null ? [] : [state]), ...new Set(others)];
+    const before = request.previous === null ? [] : [request.previous];
+    const parents = [at.commit, ...(state === null ? [] : [state]), ...new Set([...others, ...before])];
     const commit = await makeCommit(dir, {
       tree: files.tree,
       parents,
@@ -171,7 +172,7 @@ function markOf(parts: readonly (string | Buffer)[]): string {
 /** A snapshot of a commit as it is, for finished work whose worktree is not looked at. */
 export async function wrapCommit(
   dir: TrustedDir,
-  { task, head, at }: Pick<TravelRequest, 'task' | 'at'> & { readonly head: CommitId },
+  { task, head, at, previous }: Parameters<Rescues['wrap']>[0],
 ): Promise<CommitId> {
   const tree = await gitLine(dir, ['rev-parse', `${head}^{tree}`]);
   const record: RescueRecord = {
@@ -188,5 +189,6 @@ export async function wrapCommit(
     notSaved: [],
     branchTip: null,
   };
-  return brand(await makeCommit(dir, { tree, parents: [head], message: messageOf(record), atMs: at }));
+  const parents = [head, ...(previous === null ? [] : [previous])];
+  return brand(await makeCommit(dir, { tree, parents, message: messageOf(record), atMs: at }));
 }
