@@ -32,15 +32,15 @@ describe.each([
     const second = await clones.queue('second');
     // The leader is alive: its lead counts, whatever time stands on it.
     expect(await right.lead()).toBeUndefined();
-    right.elapsedAheadMs += 40_000;
+    await right.watch(40_000);
     expect(await right.lead()).toBeUndefined();
     wrong.elapsedAheadMs += 40_000;
     expect(await wrong.lead()).toMatchObject({ landed: [second] });
     const third = await clones.queue('third');
-    right.elapsedAheadMs += 40_000;
+    await right.watch(40_000);
     expect(await right.lead()).toBeUndefined();
     // It is lost: from here on it renews nothing.
-    right.elapsedAheadMs += 60_000;
+    await right.watch(30_000);
     expect(await right.lead()).toMatchObject({ landed: [third] });
     expect(clones.landed).toEqual([first, second, third]);
     const fourth = await clones.queue('fourth');

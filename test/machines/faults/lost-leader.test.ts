@@ -70,10 +70,10 @@ async function dieAt(machine: Clone, step: LandingStep): Promise<void> {
 }
 
 /** The machine sees that the leader is silent for a whole lead, and leads. */
-async function takeOver(machine: Clone): ReturnType<Clone['lead']> {
+async function takeOver(machine: Clone, options?: Parameters<Clone['lead']>[0]): ReturnType<Clone['lead']> {
   expect(await machine.lead()).toBeUndefined();
-  machine.elapsedAheadMs += 60_000;
-  return machine.lead();
+  await machine.watch(60_000);
+  return machine.lead(options);
 }
 
 describe('a leader that is lost with its clone', () => {
@@ -173,5 +173,65 @@ describe('a leader that was stopped for longer than its lead', () => {
     expect(pushes.filter((one) => (one as { kind: string }).kind === 'pushed')).toEqual([]);
     expect(pushes).toHaveLength(when === 'after its journal' ? 0 : 1);
     expect(clones.landed).toEqual([task, other]);
+  });
+});
+
+describe('a push that ends without an answer', () => {
+  const unanswered = { kind: 'failed', because: 'unreachable', reason: 'the connection hung' } as const;
+
+  function pushing(push: (real: RunContext['merging']['push']) => RunContext['merging']['push']) {
+    return (context: RunContext): RunContext => ({
+      ...context,
+      merging: { ...context.merging, push: push((...given) => context.merging.push(...given)) },
+    });
+  }
+
+  // promise: lead-fenced
+  it('leaves the landing that the next leader journalled meanwhile', async () => {
+    const [clones, slow, next] = two('hung push');
+    await using _ = clones;
+    const task = await clones.queue('work');
+    const { board } = await next.open();
+    const journalled = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const own = pushing((real) => async (...given) => {
+      journalled.resolve();
+      await ended.promise;
+      return real(...given);
+    });
+    let taken: ReturnType<Clone['lead']> | undefined;
+    const hung = pushing(() => async () => {
+      taken = takeOver(next, { changed: own });
+      await Promise.race([journalled.promise, taken]);
+      return unanswered;
+    });
+    expect(await slow.lead({ changed: hung })).toMatchObject({ landed: [] });
+    expect((await board.openLandings()).map(isCommitted)).toEqual([true]);
+    ended.resolve();
+    expect(await taken).toMatchObject({ landed: [task] });
+    expect(clones.landed).toEqual([task]);
+    const waits = await board.events({ after: 0 as never, types: ['landing.waiting'], limit: 10 });
+    expect(waits).toEqual([]);
+  });
+
+  // promise: lost-leader-finished
+  it.each([true, false])('and arrived, counts; remote away then: %s', async (isAway) => {
+    const [clones, leader] = two(`arrived ${isAway}`);
+    await using _ = clones;
+    const task = await clones.queue('work');
+    const { board } = await leader.open();
+    const changed = pushing((real) => async (...given) => {
+      await real(...given);
+      if (isAway) renameSync(clones.bare, `${clones.bare}.away`);
+      return unanswered;
+    });
+    expect(await leader.lead({ changed })).toMatchObject({ landed: isAway ? [] : [task] });
+    if (isAway) {
+      // It may be on the remote, so it cannot be cancelled.
+      expect((await board.openLandings()).map(isCommitted)).toEqual([true]);
+      renameSync(`${clones.bare}.away`, clones.bare);
+      expect(await leader.lead()).toMatchObject({ landed: [task] });
+    }
+    expect(clones.landed).toEqual([task]);
   });
 });

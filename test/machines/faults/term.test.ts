@@ -4,6 +4,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
@@ -30,9 +32,12 @@ import { change } from '../../../packages/copse/src/board/context.ts';
 import { decidePause, decideResume } from '../../../packages/copse/src/tasks/rules/decisions.ts';
 import { contextOf, newPlace } from '../../support/board/boards.ts';
 import { type PostgresServer, startPostgres } from '../../support/board/postgres.ts';
+import { answer, git, newArea, newTasks } from '../../support/cli.ts';
+import { newProject, taken } from '../../support/workspaces/worktrees.ts';
 import { must, newTask } from '../../support/records/tasks.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+const area = newArea();
 
 describe('a cursor of (term, number)', () => {
   const terms = [
@@ -81,19 +86,29 @@ it('a dump that was restored on the same server begins a term too', async () => 
   await using place = await newPlace('postgres');
   const board = await place.open();
   await newTask(board, { title: 'Before' });
-  if (place.address.engine !== 'postgres') throw new Error('not on PostgreSQL');
-  const url = new URL(place.address.url);
-  const terms = `${url.searchParams.get('schema')}.terms`;
-  url.searchParams.delete('schema');
-  const client = new pg.Client(url.href);
-  await client.connect();
-  // As pg_restore makes it: the same rows in a new table.
-  await client.query(`create table ${terms}_restored as table ${terms}`);
-  await client.query(`drop table ${terms}`);
-  await client.query(`alter table ${terms}_restored rename to terms`);
-  await client.end();
+  await restoreDump(place.address);
   await newTask(board, { title: 'After' });
   expect(await board.terms()).toMatchObject([{ term: 1 }, { term: 2, after: 1 }]);
+});
+
+// promise: new-server-new-term
+it('work that was claimed before a term began is finished in it', async () => {
+  await using place = await newPlace('postgres');
+  if (place.address.engine !== 'postgres') throw new Error('not on PostgreSQL');
+  const at = { ...newProject(area), env: { COPSE_BOARD: place.address.url } };
+  const { task, worktree } = await taken('Claimed before', at);
+  writeFileSync(path.join(worktree, 'mine'), 'x');
+  git(worktree, 'add', '.');
+  git(worktree, 'commit', '--quiet', '--message=feat: mine');
+  await restoreDump(place.address);
+  await newTasks(['The first write of the term'], at);
+  const board = await place.open();
+  expect(await board.terms()).toHaveLength(2);
+  await answer(['finish', task], at);
+  expect(await board.get('task', brand<TaskId>(task))).toMatchObject({
+    retries: 0,
+    state: { status: 'landing' },
+  });
 });
 
 describe('a board whose lagging standby was promoted', () => {
@@ -164,6 +179,20 @@ describe('a board whose lagging standby was promoted', () => {
     await standby.stop();
   });
 });
+
+/** As pg_restore does it: the same rows in a new table. */
+async function restoreDump(address: BoardAddress): Promise<void> {
+  if (address.engine !== 'postgres') throw new Error('not on PostgreSQL');
+  const url = new URL(address.url);
+  const terms = `${url.searchParams.get('schema')}.terms`;
+  url.searchParams.delete('schema');
+  const client = new pg.Client(url.href);
+  await client.connect();
+  await client.query(`create table ${terms}_restored as table ${terms}`);
+  await client.query(`drop table ${terms}`);
+  await client.query(`alter table ${terms}_restored rename to terms`);
+  await client.end();
+}
 
 interface Followed {
   readonly seen: readonly [number, string][];

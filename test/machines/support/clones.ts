@@ -118,6 +118,14 @@ export class Clone {
     };
   }
 
+  /** Time passes, and it looks every 10 s who leads; not at the end of it. */
+  async watch(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 10_000) {
+      this.elapsedAheadMs += Math.min(leftMs, 10_000);
+      if (leftMs > 10_000) await this.lead();
+    }
+  }
+
   /** Leads the queue until it is idle; undefined when another machine leads. */
   async lead(options: LeadOnce = {}): Promise<Led | undefined> {
     const base = await this.open();

@@ -3,7 +3,8 @@
  * back. A transaction is decided again on the state that is there then; one whose commit was recorded before the connection
  * was lost counts as done, and is not run again.
  *
- * A server that is away is probed with one small question; all others wait for its answer. When the process is told to stop,
+ * A server that is away is probed with one small question; all others wait for its answer. A question that fails again and again
+ * while the server answers the probe, because it takes too long for example, ends with its error after a few times. When the process is told to stop,
  * whatever waits fails, and whatever it asks after that has a moment to be answered.
  */
 
@@ -14,10 +15,10 @@ import { type Board, BoardAway, CommitUnknown } from './port.ts';
 export interface Patience {
   /** Ends all waiting. */
   readonly signal: AbortSignal;
-  /** Called once when the server is away, and once when it is back. */
+  /** Called once when the server is away or repeatedly fails to answer one question, and once when that is over. */
   readonly onAway: (error: BoardAway) => void;
   readonly onBack: (awayMs: number) => void;
-  readonly limits?: Pick<Policy['database'], 'againFirstMs' | 'againMostMs' | 'lastMs'>;
+  readonly limits?: Pick<Policy['database'], 'againFirstMs' | 'againMostMs' | 'lastMs' | 'sameTimes'>;
 }
 
 export function patientBoard(board: Board, patience: Patience): Board {
@@ -66,6 +67,9 @@ async function transactPatiently<T>(
   });
 }
 
+/** `answers`: the probe was answered at once. */
+type Away = 'was_away' | 'answers';
+
 class Waiting {
   readonly #patience: Patience;
   readonly #probe: () => Promise<unknown>;
@@ -73,7 +77,7 @@ class Waiting {
   /** Questions that are being asked; each fails soon after the process is told to stop. */
   readonly #asked = new Set<(error: BoardAway) => void>();
   /** Set while the server is away; resolves when it is back or the waiting is over. */
-  #away: Promise<void> | undefined;
+  #away: Promise<Away> | undefined;
   #lastError: BoardAway | undefined;
 
   constructor(patience: Patience, probe: () => Promise<unknown>) {
@@ -84,19 +88,29 @@ class Waiting {
   }
 
   async ask<T>(question: () => Promise<T>): Promise<T> {
-    const { signal } = this.#patience;
-    for (let tries = 1; ; tries += 1) {
-      if (this.#away !== undefined) await this.#away;
-      if (signal.aborted && this.#lastError !== undefined) throw this.#lastError;
-      try {
-        return await this.#askOnce(question);
-      } catch (error) {
-        if (!(error instanceof BoardAway)) throw error;
-        if (signal.aborted) throw (this.#lastError = error);
-        // The server may be there, and only this question fail.
-        if (tries > 1) await this.#sleep(tries - 1);
-        await (this.#away ??= this.#untilBack(error));
+    const { signal, onAway } = this.#patience;
+    const alone = { failures: 0, sinceMs: 0 };
+    try {
+      for (let tries = 1; ; tries += 1) {
+        if (this.#away !== undefined) await this.#away;
+        if (signal.aborted && this.#lastError !== undefined) throw this.#lastError;
+        try {
+          return await this.#askOnce(question);
+        } catch (error) {
+          if (!(error instanceof BoardAway)) throw error;
+          if (signal.aborted) throw (this.#lastError = error);
+          // The server may be there, and only this question fail.
+          if (tries > 1) await this.#sleep(tries - 1);
+          if ((await (this.#away ??= this.#untilBack(error))) === 'was_away') alone.failures = 0;
+          else alone.failures += 1;
+          if (alone.failures >= this.#limits.sameTimes) throw error;
+          if (alone.failures < 2 || alone.sinceMs > 0) continue;
+          alone.sinceMs = performance.now();
+          onAway(error);
+        }
       }
+    } finally {
+      if (alone.sinceMs > 0) this.#patience.onBack(performance.now() - alone.sinceMs);
     }
   }
 
@@ -122,7 +136,7 @@ class Waiting {
   }
 
   /** One lost connection is no outage: the server is told to be away when it does not answer a probe either. */
-  async #untilBack(first: BoardAway): Promise<void> {
+  async #untilBack(first: BoardAway): Promise<Away> {
     const { signal, onAway, onBack } = this.#patience;
     const since = performance.now();
     let isTold = false;
@@ -143,10 +157,12 @@ class Waiting {
     this.#away = undefined;
     if (signal.aborted) {
       this.#lastError ??= first;
-      return;
+      return 'was_away';
     }
     this.#lastError = undefined;
-    if (isTold) onBack(performance.now() - since);
+    if (!isTold) return 'answers';
+    onBack(performance.now() - since);
+    return 'was_away';
   }
 
   /** Random, so that the processes of a board do not ask all at once. */

@@ -232,6 +232,8 @@ export const limits = {
     /** Backoff for a lost server: the first wait and the longest. */
     againFirstMs: 250,
     againMostMs: 2 * SECOND,
+    /** How often one question may fail while the server answers others. */
+    sameTimes: 8,
     /** How long a process that is told to stop waits for a board that does not answer. */
     lastMs: 2 * SECOND,
     /** On the server, in seconds and milliseconds: when it gives a client up that vanished. */

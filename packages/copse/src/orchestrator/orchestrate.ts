@@ -27,7 +27,7 @@ import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts'
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
-import { LeadSilence, giveBackLeads, lead } from '../queue/lead/leadership.ts';
+import { LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
@@ -223,7 +223,9 @@ export class Orchestrator {
     const patience = clock.sleep(policy.orchestration.landFirstMs, waited.signal);
     // A target whose move was interrupted is led even if nothing waits: its checkout is locked until then.
     const unsettled = merging.unsettledTargets();
-    for (const target of new Set([...landings.map((landing) => landing.target), ...unsettled])) {
+    const targets = new Set([...landings.map((landing) => landing.target), ...unsettled]);
+    this.#silence.forgetAllBut(new Set(Array.from(targets, queueResource)));
+    for (const target of targets) {
       if (this.#leading.has(target)) continue;
       const { promise: busy, resolve } = Promise.withResolvers<void>();
       const led = this.#lead(target, resolve).finally(() => this.#leading.delete(target));

@@ -5,6 +5,7 @@
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { type Look, Unchanged } from '../../kernel/unchanged.ts';
 import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { LookContext } from '../../queue/context.ts';
@@ -15,31 +16,17 @@ export interface RunningTask {
   readonly held: HeldTask;
 }
 
-/**
- * How long each lease has not been renewed. Time in which this process could not look does not count: the board was away for
- * the runners too, or this process was stopped.
- */
+/** How long each lease has not been renewed. */
 export class LeaseAges {
-  #lookedMs: number | undefined;
-  readonly #seen = new Map<TaskId, { token: FencingToken; renewedAt: Timestamp; sinceMs: number }>();
-
-  /** Before each look; `longestMs` is the time between two looks of a process that runs. */
-  look(nowMs: number, longestMs: number): void {
-    const missedMs = nowMs - (this.#lookedMs ?? nowMs) - longestMs;
-    if (missedMs > 0) for (const one of this.#seen.values()) one.sinceMs += missedMs;
-    this.#lookedMs = nowMs;
-  }
+  readonly #unchanged = new Unchanged<TaskId>();
 
   /** Milliseconds since the lease last changed. */
-  of(task: TaskId, token: FencingToken, renewedAt: Timestamp, nowMs: number): number {
-    const before = this.#seen.get(task);
-    if (before?.token === token && before.renewedAt === renewedAt) return nowMs - before.sinceMs;
-    this.#seen.set(task, { token, renewedAt, sinceMs: nowMs });
-    return 0;
+  of(task: TaskId, token: FencingToken, renewedAt: Timestamp, look: Look): number {
+    return this.#unchanged.see(task, `${token} ${renewedAt}`, look);
   }
 
   forgetAllBut(tasks: ReadonlySet<TaskId>): void {
-    for (const task of this.#seen.keys()) if (!tasks.has(task)) this.#seen.delete(task);
+    this.#unchanged.forgetAllBut(tasks);
   }
 }
 
@@ -51,7 +38,7 @@ export async function observeRunning(
 ): Promise<readonly RunningTask[]> {
   const { board, clock, node, policy } = context;
   const all = await board.held();
-  leaseAges.look(clock.elapsedMs(), Math.max(policy.lease.renewEveryMs, policy.orchestration.pollIntervalMs));
+  const longestMs = Math.max(policy.lease.renewEveryMs, policy.orchestration.pollIntervalMs);
   leaseAges.forgetAllBut(new Set(all.map(({ task }) => task.id)));
   const running: RunningTask[] = [];
   for (const { task, lease } of all) {
@@ -65,7 +52,7 @@ export async function observeRunning(
       attempt: claim.isByHand ? null : claim.attempt,
       claimedAt: since,
       runner: claim.node === node ? await lifeOf(context, claim.attempt, attempt) : 'elsewhere',
-      silentMs: leaseAges.of(task.id, lease.token, lease.renewedAt, clock.elapsedMs()),
+      silentMs: leaseAges.of(task.id, lease.token, lease.renewedAt, { nowMs: clock.elapsedMs(), longestMs }),
     };
     running.push({ task, attempt, held });
   }

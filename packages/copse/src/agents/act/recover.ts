@@ -17,6 +17,7 @@ import {
   type TaskId,
   brand,
   drawId,
+  timestamp,
 } from '../../kernel/ids.ts';
 import { terminalName } from '../../workspaces/rules/naming.ts';
 import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
@@ -59,16 +60,21 @@ export async function recover(
   // It ended before it could tell the board why.
   const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
   const reason = words === undefined ? why : `${why}; its log ends with: ${words}`;
-  // Before its files are forgotten.
   const stopped = where === 'here' ? await context.runners.stoppedOf(attempt) : undefined;
   if (where === 'here') {
-    const remaining = await endAttempt(context, task, attempt);
+    const remaining = await endProcesses(context, task, attempt);
     if (remaining.length > 0) return refuseUnended(context, task, `crashed (${reason})`, remaining);
     await shareLeft(context, { task, attempt, token });
   }
   const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
-  if (stopped === undefined) return recordCrash(context, { ...of, reason, because: 'crashed' });
-  return recordCrash(context, { ...of, ...stopped, because: 'paused', parkedAs: stopped.because });
+  const crash: Crash =
+    stopped === undefined
+      ? { ...of, reason, because: 'crashed' }
+      : { ...of, ...stopped, because: 'paused', parkedAs: stopped.because };
+  const recorded = await recordCrash(context, crash);
+  // Only now: if this is interrupted, the next orchestrator still reads why the runner stopped.
+  if (where === 'here') await context.runners.forget(attempt);
+  return recorded;
 }
 
 /**
@@ -80,11 +86,13 @@ export async function handOver(
   { task, token, attempt }: Pick<Recovery, 'task' | 'token' | 'attempt'>,
   { because, reason }: { readonly because: 'drained' | 'moved'; readonly reason: string },
 ): Promise<Outcome<TaskStatus>> {
-  const remaining = await endAttempt(context, task, attempt);
+  const remaining = await endProcesses(context, task, attempt);
   if (remaining.length > 0) return refuseUnended(context, task, `was stopped (${reason})`, remaining);
   await shareLeft(context, { task, attempt, token });
   const of = { task, token, attempt, exitCode: null } as const;
-  return recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
+  const recorded = await recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
+  await context.runners.forget(attempt);
+  return recorded;
 }
 
 async function refuseUnended(
@@ -117,8 +125,18 @@ async function noteOnce(context: RunContext, task: TaskId, text: string): Promis
   });
 }
 
-/** Ends the runner and all processes of the attempt. Returns those that could not be ended. */
+/** Ends the runner and all processes of the attempt, and removes its files. Returns those that could not be ended. */
 export async function endAttempt(
+  context: RunContext,
+  task: TaskId,
+  attempt: AttemptId,
+): Promise<readonly NamedProcess[]> {
+  const left = await endProcesses(context, task, attempt);
+  if (left.length === 0) await context.runners.forget(attempt);
+  return left;
+}
+
+async function endProcesses(
   context: RunContext,
   task: TaskId,
   attempt: AttemptId,
@@ -134,9 +152,7 @@ export async function endAttempt(
   const tried = new Set([...known, ...remaining].map(({ pid }) => pid));
   const late = (await runners.processesOf(attempt)).filter(({ pid }) => !tried.has(pid));
   const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });
-  const left = [...remaining, ...(second?.remaining ?? [])];
-  if (left.length === 0) await runners.forget(attempt);
-  return left;
+  return [...remaining, ...(second?.remaining ?? [])];
 }
 
 /**
@@ -164,6 +180,9 @@ export async function endLeftBehind(
   return [];
 }
 
+/** No time by the clock of this machine: the next attempt may be on a machine whose clock is behind. */
+const AT_ONCE = timestamp(0);
+
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
   const rescue = await rescueIfReadable(context, { task: id, attempt });
@@ -176,7 +195,7 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       await change.apply(decideGiveUp(task, { token }, cause, change.at));
       await keepWorkspace(change, { task: id, node: context.node }, cause);
     } else if (crash.parkedAs !== undefined)
-      await change.apply(decidePark(task, token, { until: change.at, because: crash.parkedAs }, change.at));
+      await change.apply(decidePark(task, token, { until: AT_ONCE, because: crash.parkedAs }, change.at));
     else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {

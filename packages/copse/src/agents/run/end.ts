@@ -59,7 +59,7 @@ export async function endAttemptWith(
   ending: AttemptEnding,
   exitCode: number | null,
 ): Promise<Outcome<Task>> {
-  const { task: id, token, attempt, session: sessionId } = orders;
+  const { task: id, attempt, session: sessionId } = orders;
   const patch = ending.kind === 'finished' ? await savePatch(context, orders, ending.gate) : null;
   const branch = (await workspaceOf(context, id))?.worktree?.branch ?? null;
   return change(context, async (change) => {
@@ -76,7 +76,8 @@ export async function endAttemptWith(
     if (ending.kind === 'finished') await addArtifacts(context, change, orders, ending.gate, patch);
     const after = await change.require('task', id);
     if (after.state.status === 'done') await promoteDependants(change, id, context.node);
-    if (after.token !== token) throw new Error(`${id} changed hands within one transaction`);
+    // A new term of the board raises the task's token above that of the claim.
+    if (after.token !== task.token) throw new Error(`${id} changed hands within one transaction`);
     return after;
   });
 }

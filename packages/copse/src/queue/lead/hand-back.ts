@@ -11,6 +11,7 @@ import type { AttentionCause } from '../../tasks/rules/task.ts';
 import type { Landing } from '../rules/landing.ts';
 import { type QueueCause, decideRecipient, landingToResolve } from '../rules/hand-back.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
+import { type Lead, requireLead } from './leadership.ts';
 import { resolveByTask } from '../act/conflict-task.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 
@@ -54,7 +55,7 @@ export async function handBack(
   }
 }
 
-/** Sets a landing aside for a person: its task needs attention. */
+/** Sets a landing aside for a person: its task needs attention. With a lead, only while that one holds. */
 export async function giveUpLanding(
   context: RunContext,
   landing: Landing,
@@ -64,8 +65,10 @@ export async function giveUpLanding(
     files,
     with: others,
   }: Omit<HandbackCause, 'because'> & { readonly because: AttentionCause },
+  lead: Lead | null = null,
 ): Promise<Outcome<null>> {
   return change(context, async (change) => {
+    if (lead !== null) await requireLead(change, lead);
     const task = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
     const cause = { because, reason, ...(files && { files }), ...(others && { with: others }) };

@@ -21,6 +21,7 @@ import type { WaitReason } from '../rules/wait-reason.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import type { RequiredCheck } from './checks.ts';
 import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
+import { isOnTarget } from '../act/landing-target.ts';
 import { giveUpLanding } from './hand-back.ts';
 import type { LandingBase } from './landing-base.ts';
 import { type Lead, hasLead, requireLead, whileRenewing } from './leadership.ts';
@@ -53,6 +54,8 @@ export type StackMoved =
   | { readonly kind: 'blocked'; readonly reason: WaitReason }
   /** The remote refused the push; asked again at once it would refuse again. */
   | { readonly kind: 'push_refused'; readonly reason: WaitReason }
+  /** The push had no answer, and the remote cannot be asked: the next look decides, from the journal. */
+  | { readonly kind: 'push_unknown' }
   /** Something unexpected; the checkout of the target is as before. */
   | { readonly kind: 'failed'; readonly detail: string; readonly isFaultOfMachine: boolean }
   /** Another push to the remote's target was first; the landings are queued again. */
@@ -135,19 +138,16 @@ async function landStack(
     return { kind: journalled.refusal.code === 'fenced' ? 'lead_lost' : 'outdated' };
   onStep('journalled');
   const pushed = await pushFirst(context, lead, to, stack.remote);
-  if (pushed.kind === 'lead_lost') return pushed;
+  if (pushed.kind === 'lead_lost' || pushed.kind === 'push_unknown') return pushed;
   if (pushed.kind === 'outrun') {
     const landings = changes.map(({ landing: id, head }) => ({ id, head }));
     const taken = await takeBack(context, lead, landings, `${target} moved on the remote`);
     return { kind: taken === 'lead_lost' ? 'lead_lost' : 'outrun' };
   }
-  if (pushed.kind === 'refused') return pushRefused(context, stack, pushed.reason);
+  if (pushed.kind === 'refused') return pushRefused(context, lead, stack, pushed.reason);
   onStep('pushed');
   const moved = from === to ? trial : await tryToMove(context, move);
-  if (moved.kind === 'failed') {
-    await takeOutOfJournal(context, stack, moved);
-    return moved;
-  }
+  if (moved.kind === 'failed') return takeOutOfJournal(context, lead, stack, moved);
   if (moved.kind !== 'moved') return blocked(moved);
   onStep('moved');
   const notes = new Map(
@@ -175,12 +175,19 @@ async function tryToMove(
 }
 
 /** The target did not move, and the checkout was put back: the landings may be cancelled again. */
-async function takeOutOfJournal(context: RunContext, { changes }: StackMove, failed: Failed): Promise<void> {
+async function takeOutOfJournal(
+  context: RunContext,
+  lead: Lead,
+  { changes }: StackMove,
+  failed: Failed,
+): Promise<StackMoved> {
   for (const { landing: id } of changes) {
     const landing = await context.board.get('landing', id);
-    if (landing && isCommitted(landing))
-      await waitInQueue(context, landing, { kind: 'landing_failed', detail: failed.detail });
+    if (landing === undefined || !isCommitted(landing)) continue;
+    const reason = { kind: 'landing_failed', detail: failed.detail } as const;
+    if ((await waitInQueue(context, lead, landing, reason)) === 'lead_lost') return { kind: 'lead_lost' };
   }
+  return failed;
 }
 
 function blocked(moved: Exclude<TargetMove, { kind: 'moved' }>): StackMoved {
@@ -215,6 +222,7 @@ async function pushFirst(
   | { readonly kind: 'refused'; readonly reason: WaitReason }
   | { readonly kind: 'lead_lost' }
   | { readonly kind: 'outrun' }
+  | { readonly kind: 'push_unknown' }
 > {
   const { push, on_push_failure: onFailure } = context.landing;
   const { target } = lead;
@@ -225,21 +233,28 @@ async function pushFirst(
   );
   if (pushed.kind === 'pushed' || pushed.because === 'no_remote') return { kind: 'pushed', notes: [] };
   if (pushed.because === 'moved') return { kind: 'outrun' };
+  if (!(await hasLead(context, lead))) return { kind: 'lead_lost' };
+  if (pushed.because === 'unreachable' && onFailure !== 'warn') {
+    const fetched = await whileRenewing(context, lead, () => context.git.fetch([target]));
+    if (fetched.kind === 'failed') return { kind: 'push_unknown' };
+    if (await isOnTarget(context, target, commit)) return { kind: 'pushed', notes: [] };
+  }
   const reason: WaitReason = { kind: 'push_failed', target, detail: pushed.reason };
   return onFailure === 'warn' ? { kind: 'pushed', notes: [waitText(reason)] } : { kind: 'refused', reason };
 }
 
 async function pushRefused(
   context: RunContext,
+  lead: Lead,
   { changes }: StackMove,
   reason: WaitReason,
 ): Promise<StackMoved> {
   for (const { landing: id } of changes) {
     const landing = await context.board.get('landing', id);
     if (landing === undefined) continue;
-    await waitInQueue(context, landing, reason);
+    if ((await waitInQueue(context, lead, landing, reason)) === 'lead_lost') return { kind: 'lead_lost' };
     if (context.landing.on_push_failure === 'fail')
-      await giveUpLanding(context, landing, { because: 'push', reason: waitText(reason) });
+      await giveUpLanding(context, landing, { because: 'push', reason: waitText(reason) }, lead);
   }
   return { kind: 'push_refused', reason };
 }

@@ -88,7 +88,7 @@ export async function leadQueue(context: RunContext, lead: Lead, options: QueueO
   } catch (error) {
     // Part of the queue's state: without it, `why` would say that everything lands soon.
     const reason = { kind: 'queue_failed', detail: detailOf(error) } as const;
-    await recordStall(context, lead.target, reason).catch(() => {});
+    await recordStall(context, lead, reason).catch(() => {});
     throw error;
   } finally {
     await subscription.stop();
@@ -226,20 +226,20 @@ class QueueLeader {
     const finished = await finishJournalled(this.#context, this.#lead, open);
     if (finished.kind === 'lead_lost') return LEAD_LOST;
     if (finished.kind === 'busy') {
-      await recordStall(this.#context, this.#lead.target, finished.reason);
+      await recordStall(this.#context, this.#lead, finished.reason);
       return { kind: 'unchanged' };
     }
     for (const landed of finished.landed) this.#options.onLanded(landed);
     if (finished.landed.length > 0) return { kind: 'changed', hasLanded: true };
-    const here = await bringHeads(this.#context, open, this.#options.memory);
-    const { landings, hasChanged } = await noticeMovedBranches(this.#context, here);
+    const here = await bringHeads(this.#context, this.#lead, open, this.#options.memory);
+    const { landings, hasChanged } = await noticeMovedBranches(this.#context, this.#lead, here);
     if (hasChanged) return { kind: 'changed', hasLanded: false };
     const queue = (await this.#context.board.get('queue', this.#lead.target)) ?? newQueue(this.#lead.target);
     const [first] = landings;
     if (first === undefined) return this.#clear(queue);
     const base = await this.#findBase(first);
     if (base.kind === 'unknown') {
-      for (const landing of landings) await waitInQueue(this.#context, landing, base.reason);
+      for (const landing of landings) await waitInQueue(this.#context, this.#lead, landing, base.reason);
       return { kind: 'unchanged' };
     }
     return { kind: 'deciding', seen: await this.#observe(queue, landings, base) };
@@ -256,7 +256,7 @@ class QueueLeader {
   /** All entries left the queue: its batches and their checks are dropped. */
   async #clear(queue: MergeQueue): Promise<Status> {
     await this.#runs.abandon(this.#runs.wanted);
-    await recordStall(this.#context, this.#lead.target, null);
+    await recordStall(this.#context, this.#lead, null);
     const { state } = queue;
     if (queue.runs.length === 0 && state.batches.length === 0) return { kind: 'unchanged' };
     const empty = { ...state, batches: [], probes: [], audit: null, trouble: null, passedOver: {} };
@@ -376,6 +376,7 @@ class QueueLeader {
       case 'lead_lost':
         return LEAD_LOST;
       case 'outrun':
+      case 'push_unknown':
         return { kind: 'changed', hasLanded: false };
       case 'push_refused':
         return { kind: 'deciding', seen: { ...seen, blocked: outcome.reason } };
@@ -429,8 +430,8 @@ class QueueLeader {
     const times = unexpected.add(change, detail, { nowMs, policy: policy.landing });
     if (landing === undefined) return;
     if (times < policy.landing.failedTimes)
-      await waitInQueue(this.#context, landing, { kind: 'landing_failed', detail });
-    else await giveUpLanding(this.#context, landing, { because: 'landing', reason: detail });
+      await waitInQueue(this.#context, this.#lead, landing, { kind: 'landing_failed', detail });
+    else await giveUpLanding(this.#context, landing, { because: 'landing', reason: detail }, this.#lead);
   }
 
   /** The remote is asked once more right before a landing, unless it was asked a moment ago. */
@@ -471,7 +472,7 @@ class QueueLeader {
       for (const { run, slot, commit } of started)
         this.#runs.start({ run, slot, commit, tree: await this.#options.memory.candidates.treeOf(commit) });
     for (const rejection of plan.handBack) await this.#reject(rejection, landings, base.onto);
-    await recordWaits(this.#context, seen, plan, { isMoving: runs.length > 0 });
+    await recordWaits(this.#context, this.#lead, seen, plan, { isMoving: runs.length > 0 });
     return landed === null ? { kind: 'unchanged' } : { kind: 'changed', hasLanded: landed === 'landed' };
   }
 

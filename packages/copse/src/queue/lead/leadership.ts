@@ -14,6 +14,7 @@ import {
   brand,
 } from '../../kernel/ids.ts';
 import { refused } from '../../kernel/decision.ts';
+import { type Look, Unchanged } from '../../kernel/unchanged.ts';
 import { type Change, change } from '../../board/context.ts';
 import type { RunContext } from '../context.ts';
 
@@ -128,13 +129,15 @@ async function takeLead(
   silence: LeadSilence,
 ): Promise<FencingToken | undefined> {
   const { board, clock, node, policy } = context;
-  const { leadMs } = policy.landing;
+  const { leadMs, leadRenewals } = policy.landing;
   const id = queueResource(target);
   const found = await board.get('resource', id);
   const nowMs = clock.elapsedMs();
   // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
   if (found?.holder === node && isFresh(context, found, silence)) return found.token;
-  const isSilent = found !== undefined && silence.see(id, found.token, nowMs) >= leadMs;
+  const longestMs = Math.max(leadMs / leadRenewals, policy.orchestration.pollIntervalMs);
+  const look = { nowMs, longestMs };
+  const isSilent = found !== undefined && silence.see(id, found.token, look) >= leadMs;
   const silent = isSilent ? found.token : null;
   const taken = await change(context, async (change) => {
     const resource = await change.board.get('resource', id);
@@ -162,44 +165,43 @@ export function queueResource(target: BranchName): ResourceName {
   return brand(`queue:${target}`);
 }
 
-interface SeenLead {
-  readonly token: FencingToken;
-  readonly sinceMs: number;
-  /** This process took it. */
-  readonly isOwn: boolean;
-}
-
 /**
- * Since when each lead is unchanged, as this process saw it on its monotonic clock. Clocks of machines differ and jump, so
- * no time that another machine wrote says whether it lives. A new process knows nothing and waits for a whole lead.
+ * Since when each lead is unchanged, as this process saw it. Clocks of machines differ and jump, so no time that another
+ * machine wrote says whether it lives. A new process knows nothing and waits for a whole lead.
  */
 export class LeadSilence {
-  readonly #seen = new Map<ResourceName, SeenLead>();
+  readonly #others = new Unchanged<ResourceName>();
+  readonly #own = new Map<ResourceName, { readonly token: FencingToken; readonly sinceMs: number }>();
 
   /** Milliseconds since this process first saw the lead with this token. */
-  see(id: ResourceName, token: FencingToken, nowMs: number): number {
-    const before = this.#seen.get(id);
-    if (before?.token === token) return nowMs - before.sinceMs;
-    this.#seen.set(id, { token, sinceMs: nowMs, isOwn: false });
-    return 0;
+  see(id: ResourceName, token: FencingToken, look: Look): number {
+    if (this.#own.get(id)?.token !== token) this.#own.delete(id);
+    return this.#others.see(id, String(token), look);
   }
 
   take(id: ResourceName, token: FencingToken, nowMs: number): void {
-    this.#seen.set(id, { token, sinceMs: nowMs, isOwn: true });
+    this.#others.forget(id);
+    this.#own.set(id, { token, sinceMs: nowMs });
   }
 
   /** Milliseconds since this process took the lead with this token; infinite if another process did. */
   sinceTaken(id: ResourceName, token: FencingToken, nowMs: number): number {
-    const seen = this.#seen.get(id);
-    return seen?.isOwn && seen.token === token ? nowMs - seen.sinceMs : Infinity;
+    const own = this.#own.get(id);
+    return own?.token === token ? nowMs - own.sinceMs : Infinity;
   }
 
   /** What this process took and did not give back. */
   get own(): readonly { readonly id: ResourceName; readonly token: FencingToken }[] {
-    return [...this.#seen].flatMap(([id, { token, isOwn }]) => (isOwn ? [{ id, token }] : []));
+    return Array.from(this.#own, ([id, { token }]) => ({ id, token }));
   }
 
   forget(id: ResourceName): void {
-    this.#seen.delete(id);
+    this.#others.forget(id);
+    this.#own.delete(id);
+  }
+
+  /** A leader whose queue is empty does not renew, and its silence says nothing. */
+  forgetAllBut(ids: ReadonlySet<ResourceName>): void {
+    this.#others.forgetAllBut(ids);
   }
 }

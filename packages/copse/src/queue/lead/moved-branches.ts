@@ -13,6 +13,7 @@ import { change } from '../../board/context.ts';
 import { tipOfTarget } from '../act/landing-target.ts';
 import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
+import { type Lead, requireLead } from './leadership.ts';
 import { waitInQueue } from './waits.ts';
 import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';
 import { type RunContext, agentNamed } from '../context.ts';
@@ -25,28 +26,34 @@ export interface Noticed {
   readonly hasChanged: boolean;
 }
 
+/** Without a lead, for a person: it writes only about landings that are not journalled. */
 export async function noticeMovedBranches(
   context: RunContext,
+  lead: Lead | null,
   landings: readonly Landing[],
 ): Promise<Noticed> {
   const same: Landing[] = [];
   let hasChanged = false;
   for (const landing of landings) {
-    const moved = await tryToLook(context, landing);
+    const moved = await tryToLook(context, lead, landing);
     if (moved === undefined) continue;
     if (moved.kind === 'unmoved' || moved.kind === 'deleted') same.push(landing);
-    else if (await act(context, landing, moved)) hasChanged = true;
+    else if (await act(context, lead, landing, moved)) hasChanged = true;
   }
   return { landings: same, hasChanged };
 }
 
 /** Undefined when its branch or worktree cannot be read: it waits, and the others go on. */
-async function tryToLook(context: RunContext, landing: Landing): Promise<MovedBranch | undefined> {
+async function tryToLook(
+  context: RunContext,
+  lead: Lead | null,
+  landing: Landing,
+): Promise<MovedBranch | undefined> {
   try {
     return isCommitted(landing) ? { kind: 'unmoved' } : await lookAt(context, landing);
   } catch (error) {
     if (isFaultOfMachine(error)) throw error;
-    await waitInQueue(context, landing, { kind: 'landing_failed', detail: detailOf(error) });
+    await waitInQueue(context, lead, landing, { kind: 'landing_failed', detail: detailOf(error) });
     return undefined;
   }
 }
@@ -126,13 +133,17 @@ async function mustBeReviewed(context: RunContext, landing: Landing): Promise<bo
 /** True when something was recorded. */
 async function act(
   context: RunContext,
+  lead: Lead | null,
   landing: Landing,
   moved: Exclude<MovedBranch, { kind: 'unmoved' | 'deleted' }>,
 ): Promise<boolean> {
   const { reason } = moved;
   if (moved.kind === 'lost')
-    return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).kind === 'done';
+    return (
+      (await giveUpLanding(context, landing, { because: 'nothing_committed', reason }, lead)).kind === 'done'
+    );
   const outcome = await change(context, async (change) => {
+    if (lead !== null) await requireLead(change, lead);
     const task = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
     // Another process noticed it at the same time, or it landed.

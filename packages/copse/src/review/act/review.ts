@@ -154,7 +154,7 @@ export async function approve(
 /** Returns a moved branch to review now, also while no orchestrator runs. */
 async function backIfMoved(context: RunContext, id: TaskId): Promise<void> {
   const open = (await context.board.openLandings()).filter(({ task }) => task === id);
-  await noticeMovedBranches(context, open);
+  await noticeMovedBranches(context, null, open);
 }
 
 /** A task with an open pull request is approved on the forge: here it would land a second time. */

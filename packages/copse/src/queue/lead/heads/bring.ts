@@ -8,12 +8,14 @@ import { backoffMs } from '../../../kernel/backoff.ts';
 import type { WorkRef } from '../../../git/port.ts';
 import type { Landing } from '../../rules/landing.ts';
 import type { RunContext } from '../../context.ts';
+import type { Lead } from '../leadership.ts';
 import type { QueueMemory } from '../memory.ts';
 import { waitInQueue } from '../waits.ts';
 
 /** The landings whose commits are here. */
 export async function bringHeads(
   context: RunContext,
+  lead: Lead,
   landings: readonly Landing[],
   memory: Pick<QueueMemory, 'missing'>,
 ): Promise<readonly Landing[]> {
@@ -33,7 +35,7 @@ export async function bringHeads(
     const againMs = nowMs + backoffMs(failures, { firstMs, mostMs });
     memory.missing.set(landing.id, { failures, againMs });
     const detail = fetched?.kind === 'failed' ? fetched.reason : 'the remote does not have it yet.';
-    await waitInQueue(context, landing, { kind: 'head_missing', head: landing.head, node, detail });
+    await waitInQueue(context, lead, landing, { kind: 'head_missing', head: landing.head, node, detail });
   }
   return landings.filter(({ id }) => !lacking.has(id));
 }
