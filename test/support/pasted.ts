@@ -1,6 +1,9 @@
 /** Commands that texts name, checked as a person uses them: copied as they are and pasted into bash. */
 
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
 import { expect } from 'vitest';
 
@@ -50,7 +53,13 @@ for line; do
   if (eval "if false; then $line
 fi") 2>/dev/null; then case $line in copse*) eval "$line" 2>/dev/null ;; esac; else printf '\2'; fi
 done`;
-  const { stdout, status } = spawnSync('bash', ['-c', script, 'bash', ...commands], { encoding: 'utf8' });
+  // Some of them write a file.
+  const cwd = mkdtempSync(path.join(tmpdir(), 'copse-pasted-'));
+  const { stdout, status } = spawnSync('bash', ['-c', script, 'bash', ...commands], {
+    cwd,
+    encoding: 'utf8',
+  });
+  rmSync(cwd, { recursive: true });
   expect(status).not.toBeNull();
   return stdout
     .split('\u0001')
