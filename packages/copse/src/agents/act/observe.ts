@@ -5,7 +5,7 @@
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
-import { type Look, Unchanged } from '../../kernel/unchanged.ts';
+import { type LookTime, Unchanged } from '../../machines/rules/unchanged.ts';
 import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { LookContext } from '../../queue/context.ts';
@@ -21,7 +21,7 @@ export class LeaseAges {
   readonly #unchanged = new Unchanged<TaskId>();
 
   /** Milliseconds since the lease last changed. */
-  of(task: TaskId, token: FencingToken, renewedAt: Timestamp, look: Look): number {
+  of(task: TaskId, token: FencingToken, renewedAt: Timestamp, look: LookTime): number {
     return this.#unchanged.see(task, `${token} ${renewedAt}`, look);
   }
 

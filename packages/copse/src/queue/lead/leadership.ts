@@ -14,7 +14,7 @@ import {
   brand,
 } from '../../kernel/ids.ts';
 import { refused } from '../../kernel/decision.ts';
-import { type Look, Unchanged } from '../../kernel/unchanged.ts';
+import { type LookTime, Unchanged } from '../../machines/rules/unchanged.ts';
 import { type Change, change } from '../../board/context.ts';
 import type { RunContext } from '../context.ts';
 
@@ -174,7 +174,7 @@ export class LeadSilence {
   readonly #own = new Map<ResourceName, { readonly token: FencingToken; readonly sinceMs: number }>();
 
   /** Milliseconds since this process first saw the lead with this token. */
-  see(id: ResourceName, token: FencingToken, look: Look): number {
+  see(id: ResourceName, token: FencingToken, look: LookTime): number {
     if (this.#own.get(id)?.token !== token) this.#own.delete(id);
     return this.#others.see(id, String(token), look);
   }

@@ -3,7 +3,7 @@
  * as the time between two looks: the board was away for others too, or this process was stopped.
  */
 
-export interface Look {
+export interface LookTime {
   readonly nowMs: number;
   /** The time between two looks of a process that runs. */
   readonly longestMs: number;
@@ -16,7 +16,7 @@ export class Unchanged<Key> {
   >();
 
   /** Milliseconds since it was first seen in this state. */
-  see(key: Key, state: string, { nowMs, longestMs }: Look): number {
+  see(key: Key, state: string, { nowMs, longestMs }: LookTime): number {
     const before = this.#seen.get(key);
     const missedMs = before === undefined ? 0 : Math.max(0, nowMs - before.atMs - longestMs);
     const sinceMs = before?.state === state ? before.sinceMs + missedMs : nowMs;
