@@ -119,13 +119,17 @@ it.runIf(canSeeProcesses)('a runner that registers while it is being given up co
   await explained(run, async () => {
     const [task] = await run.add('steps');
     let isGivenUp = false;
+    let looks = 0;
     await using late = await Late.open(run, { runnerStartMs: 1_000 }, ({ board }) => ({
-      // The last step before the crash is recorded; its orders stay, as on another node.
-      async forget() {
+      // Asked twice while it is given up: the second time is the last step before the crash is recorded.
+      async processesOf() {
+        looks += 1;
+        if (looks !== 2) return [];
         const [attempt] = await board.list('attempt', { task: task! });
         isGivenUp = true;
         late.letStart(attempt!);
         await run.until(async () => (await board.get('attempt', attempt!.id))?.process !== null);
+        return [];
       },
     }));
     const { attempt } = await late.begin(task!);

@@ -166,7 +166,7 @@ describe('while agents work', () => {
   test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse cancel ${paused}\n`,
+      `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n  → copse cancel ${paused}\n`,
     );
     expect(await refusedBy(['pause', paused], scene.at)).toContain(`copse resume ${paused}`);
     const { running } = await answer<{ running: readonly { task: string }[] }>(['agents'], scene.at);

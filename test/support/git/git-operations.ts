@@ -173,7 +173,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       const pushed = [await work.push(of, tip), show(origin), show(elsewhere)];
       const fetched = [
         await work.fetch([of]),
-        (await gitLine(dir, ['rev-parse', 'refs/copse/fetched/cp-w0rk/3'])) === tip,
+        (await gitLine(dir, ['for-each-ref', '--format=%(objectname)', 'refs/copse/fetched'])) === tip,
       ];
       return [pushed, fetched, await work.list(), await work.drop([of]), show(origin), show(elsewhere)];
     },

@@ -176,7 +176,8 @@ export class Orchestrator {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.settle();
-    await giveBackLeads(this.#context, this.#silence);
+    // On a board in a file the next process of this machine goes on with them.
+    if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {

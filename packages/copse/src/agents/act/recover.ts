@@ -73,7 +73,8 @@ export async function recover(
       : { ...of, ...stopped, because: 'paused', parkedAs: stopped.because };
   const recorded = await recordCrash(context, crash);
   // Only now: if this is interrupted, the next orchestrator still reads why the runner stopped.
-  if (where === 'here') await context.runners.forget(attempt);
+  const isLate = recorded.kind === 'refused' && recorded.refusal.code === 'too_early';
+  if (where === 'here' && !isLate) await context.runners.forget(attempt);
   return recorded;
 }
 
