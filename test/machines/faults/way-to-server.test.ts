@@ -3,18 +3,17 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, connect } from 'node:net';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { copse, newArea, newRepository } from '../../support/cli.ts';
-import { startPostgres } from '../../support/board/postgres.ts';
+import { PLAIN_USER, freePort, startPostgres } from '../../support/board/postgres.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
 const area = newArea();
-const NOBODY = 65_534;
 
 const has = (program: string): boolean => {
   try {
@@ -71,7 +70,7 @@ async function startPgbouncer(to: URL, mode: string): Promise<number> {
     ].join('\n'),
   );
   const isRoot = process.getuid?.() === 0;
-  const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const identity = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {};
   const child = spawn('pgbouncer', ['-q', file], { ...identity, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => end(child));
   await untilOpen(port);
@@ -81,14 +80,6 @@ async function startPgbouncer(to: URL, mode: string): Promise<number> {
 async function end(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   if (child.exitCode === null && child.kill('SIGKILL')) await ended;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function untilOpen(port: number): Promise<void> {
@@ -151,6 +142,6 @@ function newCertificates() {
   openssl(...signed, '-days', '2', '-extfile', 'san.cnf', '-out', 'server.pem');
   chmodSync(file('server.key'), 0o600);
   if (process.getuid?.() === 0)
-    for (const name of ['server.key', 'server.pem']) chownSync(file(name), NOBODY, NOBODY);
+    for (const name of ['server.key', 'server.pem']) chownSync(file(name), PLAIN_USER, PLAIN_USER);
   return { authority: file('ca.pem'), certificate: file('server.pem'), key: file('server.key') };
 }

@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +12,7 @@ import { parse } from 'yaml';
 
 import { shellQuoted } from '../../../packages/copse/src/kernel/shell.ts';
 import { cliFile, copse, git, newArea, plainEnv } from '../../support/cli.ts';
+import { freePort } from '../../support/board/postgres.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
 import { runGit } from '../../support/git/git-shell.ts';
 
@@ -91,13 +91,4 @@ async function until(isSo: () => boolean | Promise<boolean>, node?: ReturnType<t
   for (const began = performance.now(); !(await isSo()); await sleep(50))
     if (performance.now() - began > 60_000 || (node && node.child.exitCode !== null))
       throw new Error(node?.said() ?? `It never was so: ${String(isSo)}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -29,7 +29,8 @@ import pg from 'pg';
 
 import { scratchFolder } from '../scratch.ts';
 
-const NOBODY = 65_534;
+/** PostgreSQL refuses to run as root. */
+export const PLAIN_USER = 65_534;
 const START_TIMEOUT_MS = 150_000;
 
 export interface PostgresServer {
@@ -61,12 +62,12 @@ export async function startPostgres({
   const place = durable ? tmpdir() : scratchFolder();
   const folder = await mkdtemp(path.join(place, 'copse-postgres-'));
   const isRoot = process.getuid?.() === 0;
-  const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const identity = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {};
   const native = await prepareBinaries(folder, isRoot);
   const data = path.join(folder, 'data');
   await mkdir(data);
   await chmod(folder, 0o755);
-  if (isRoot) await chown(data, NOBODY, NOBODY);
+  if (isRoot) await chown(data, PLAIN_USER, PLAIN_USER);
 
   await promisify(execFile)(
     path.join(native, 'bin', 'initdb'),
@@ -161,7 +162,7 @@ async function copyRunning(
     await writeFile(path.join(copy, 'standby.signal'), '');
     await appendFile(path.join(copy, 'postgresql.auto.conf'), `primary_conninfo = '${url}'\n`);
     await chmod(copy, 0o700);
-    if (isRoot) await promisify(execFile)('chown', ['-R', `${NOBODY}:${NOBODY}`, copy]);
+    if (isRoot) await promisify(execFile)('chown', ['-R', `${PLAIN_USER}:${PLAIN_USER}`, copy]);
   } finally {
     await client.end();
   }
@@ -222,7 +223,7 @@ async function untilReady(server: ChildProcess): Promise<void> {
   });
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
