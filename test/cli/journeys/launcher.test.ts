@@ -9,7 +9,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -22,15 +21,27 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join, sep } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { copyWorkingTree, linkModules, projectRoot } from '../../guards/working-copy.ts';
+import {
+  type Result,
+  TELL_TALE,
+  ended,
+  entries,
+  finish,
+  leftovers,
+  pathWith,
+  readLock,
+  requirePid,
+  standInForNpm,
+  systemEnv,
+  until,
+} from '../launched.ts';
 import { isLong } from '../../support/long.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
-type Result = { code: number | null; stdout: string; stderr: string };
 type Options = { cwd?: string; env?: NodeJS.ProcessEnv; stdin?: string };
 
 const INSTALL_TIMEOUT_MS = 300_000;
@@ -38,21 +49,6 @@ const INSTALL_TIMEOUT_MS = 300_000;
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'packages/copse/package.json'), 'utf8')) as {
   version: string;
 };
-
-/** A program in place of the CLI that tells how it was started. */
-const TELL_TALE = `
-import { readFileSync } from 'node:fs';
-import { version } from './kernel/policy.ts';
-const [first] = process.argv.slice(2);
-if (process.env.COPSE_CHANGED === 'stdin' && readFileSync(0).length > 0) process.exit(75);
-if (first === '--version') {
-  console.log(version);
-  process.exit();
-}
-const stdin = first === 'stdin' ? readFileSync(0, 'utf8') : '';
-process.stdout.write(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), stdin, node: process.versions.node }));
-process.exitCode = 7;
-`;
 
 let area: string;
 let installed: string;
@@ -74,7 +70,7 @@ describe('on a fresh clone', () => {
   test(
     'a set-up killed in the middle is done again, and reports its steps on stderr only',
     async () => {
-      const env = isLong ? {} : standInForNpm({ seconds: 1 }).env;
+      const env = isLong ? {} : standInForNpm({ area, packages, seconds: 1 }).env;
       const killed = start(installed, ['--version'], { detached: true, env });
       await until(
         () => existsSync(join(installed, 'node_modules')) && entries(installed, 'node_modules') > 0,
@@ -112,7 +108,7 @@ describe('on a fresh clone', () => {
 
   test.runIf(isLong)('two started at once install once and both work', async () => {
     const clone = newClone();
-    const npm = standInForNpm({ seconds: 1 });
+    const npm = standInForNpm({ area, packages, seconds: 1 });
     const results = await Promise.all([
       copse(clone, ['--version'], { env: npm.env }),
       copse(clone, ['--version'], { env: npm.env }),
@@ -129,7 +125,7 @@ describe('on a fresh clone', () => {
     'when only the set-up is killed, the next one waits for the npm it left behind',
     async () => {
       const clone = newClone();
-      const npm = standInForNpm({ seconds: 2 });
+      const npm = standInForNpm({ area, packages, seconds: 2 });
       const first = start(clone, ['--version'], { env: npm.env });
       await until(() => npm.calls().length === 1 && readLock(clone).length === 2);
       process.kill(readLock(clone)[0]!, 'SIGKILL');
@@ -146,13 +142,13 @@ describe('on a fresh clone', () => {
     'when npm is killed with the set-up, many that come next install again, once',
     async () => {
       const clone = newClone();
-      const slow = standInForNpm({ seconds: 30 });
+      const slow = standInForNpm({ area, packages, seconds: 30 });
       const first = start(clone, ['--version'], { env: slow.env, detached: true });
       await until(() => slow.calls().length === 1 && readLock(clone).length === 2);
       process.kill(-requirePid(first), 'SIGKILL');
       await ended(first);
 
-      const npm = standInForNpm({ seconds: 0.2 });
+      const npm = standInForNpm({ area, packages, seconds: 0.2 });
       const results = await Promise.all(
         Array.from({ length: 4 }, () => copse(clone, ['--version'], { env: npm.env })),
       );
@@ -172,7 +168,7 @@ describe('on a fresh clone', () => {
 
   test.runIf(isLong)('an install with a truncated record is done again', async () => {
     const clone = newClone();
-    const npm = standInForNpm({ seconds: 0 });
+    const npm = standInForNpm({ area, packages, seconds: 0 });
     await copse(clone, ['--version'], { env: npm.env });
     const record = join(clone, 'node_modules/.package-lock.json');
     writeFileSync(record, readFileSync(record, 'utf8').slice(0, 1000));
@@ -184,18 +180,20 @@ describe('on a fresh clone', () => {
 
   test('a failing install shows npm’s error and what to do, and is retried', async () => {
     const clone = newClone();
-    const broken = standInForNpm({ failure: 'npm error network no route to host' });
+    const broken = standInForNpm({ area, packages, failure: 'npm error network no route to host' });
     const failed = await copse(clone, ['--version'], { env: broken.env });
     expect(failed).toMatchObject({ code: 1, stdout: '' });
     expect(failed.stderr).toContain('npm error network no route to host\n');
     expect(failed.stderr).toMatch(/copse: npm ci failed \(1\); .* run the same command again\.\n$/);
 
-    const npm = standInForNpm({ seconds: 0 });
+    const npm = standInForNpm({ area, packages, seconds: 0 });
     expect(await copse(clone, ['--version'], { env: npm.env })).toMatchObject({ code: 0 });
   });
 
   test('nothing is coloured and no line is overwritten when stderr is not a terminal', async () => {
-    const { stderr } = await copse(newClone(), ['--version'], { env: standInForNpm({ seconds: 0 }).env });
+    const { stderr } = await copse(newClone(), ['--version'], {
+      env: standInForNpm({ area, packages, seconds: 0 }).env,
+    });
     expect(stderr).not.toMatch(/[\r\u001B]/);
   });
 });
@@ -289,7 +287,7 @@ describe('on a clone that was set up', () => {
 
   test.runIf(isLong)('another package-lock.json is installed', async () => {
     const clone = newClone();
-    const npm = standInForNpm({ seconds: 0 });
+    const npm = standInForNpm({ area, packages, seconds: 0 });
     await copse(clone, ['--version'], { env: npm.env });
     const lockfile = join(clone, 'package-lock.json');
     const lock = JSON.parse(readFileSync(lockfile, 'utf8')) as {
@@ -308,7 +306,7 @@ describe('on a clone that was set up', () => {
     const clone = newClone({ borrowModules: true });
     const lockfile = join(clone, 'package-lock.json');
     writeFileSync(lockfile, readFileSync(lockfile, 'utf8').replaceAll('sha512-', 'sha512-x'));
-    const npm = standInForNpm({ seconds: 0 });
+    const npm = standInForNpm({ area, packages, seconds: 0 });
     const { code, stderr } = await copse(clone, ['--version'], { env: npm.env });
     expect(code).toBe(1);
     expect(stderr).toContain('node_modules is a symbolic link');
@@ -395,7 +393,7 @@ describe('the launcher', () => {
   );
 
   test('needs neither node nor npm once the clone is set up', async () => {
-    expect(await copse(clone, [], { env: pathWith({}) })).toMatchObject({ code: 7, stderr: '' });
+    expect(await copse(clone, [], { env: pathWith(area, {}) })).toMatchObject({ code: 7, stderr: '' });
   });
 });
 
@@ -431,7 +429,7 @@ describe('a missing tool is one sentence with the remedy', () => {
       says: /^copse: git was not found; install git .*\.\n$/,
     },
   ])('without $missing', async ({ tools, says }) => {
-    const { code, stdout, stderr } = await copse(clone, ['--version'], { env: pathWith(tools) });
+    const { code, stdout, stderr } = await copse(clone, ['--version'], { env: pathWith(area, tools) });
     expect(stderr).toMatch(says);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
@@ -464,61 +462,6 @@ async function built(clone: string): Promise<string> {
   return clone;
 }
 
-/** An npm whose `ci` takes its time and then links the packages of a clone that was really installed. */
-function standInForNpm({ seconds = 0, failure = '' }: { seconds?: number; failure?: string }): {
-  env: NodeJS.ProcessEnv;
-  calls: () => string[];
-} {
-  const dir = mkdtempSync(join(area, 'npm '));
-  const log = join(dir, 'calls.log');
-  const script = `#!/bin/sh
-echo "$*" >> '${log}'
-${failure === '' ? '' : `echo '${failure}' >&2; exit 1`}
-rm -rf node_modules
-mkdir node_modules
-ln -s '${packages}'/node_modules/* '${packages}/node_modules/.bin' node_modules
-rm -rf packages/copse/node_modules
-ln -s '${packages}/packages/copse/node_modules' packages/copse/node_modules
-sleep ${seconds}
-cp package-lock.json node_modules/.package-lock.json
-`;
-  writeFileSync(join(dir, 'npm'), script);
-  chmodSync(join(dir, 'npm'), 0o755);
-  return {
-    env: { PATH: `${dir}${delimiter}${systemEnv()['PATH']}` },
-    calls: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
-  };
-}
-
-/** A PATH with what any system has, git, and the given tools; `null` takes a tool away. */
-function pathWith(tools: Record<string, string | null>): NodeJS.ProcessEnv {
-  const dir = mkdtempSync(join(area, 'path '));
-  const all = { find: '', readlink: '', git: '#!/bin/sh\nexit 0\n', ...tools };
-  for (const [name, script] of Object.entries(all)) {
-    if (script === null) continue;
-    if (script === '') symlinkSync(join('/usr/bin', name), join(dir, name));
-    else writeFileSync(join(dir, name), script, { mode: 0o755 });
-  }
-  return { PATH: dir };
-}
-
-/** The environment of a person's shell: without what `npm test` has added to ours, such as the pinned node. */
-function systemEnv(): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { ...process.env, npm_config_prefer_offline: 'true' };
-  for (const name of Object.keys(env)) {
-    if (
-      /^(npm_(package|lifecycle|command|execpath|node_execpath|config_local_prefix)|INIT_CWD|NODE|VITEST|NODE_ENV)/.test(
-        name,
-      )
-    ) {
-      delete env[name];
-    }
-  }
-  const path = (process.env['PATH'] ?? '').split(delimiter);
-  env['PATH'] = path.filter((dir) => !/node_modules|node-gyp-bin/.test(dir)).join(delimiter);
-  return env;
-}
-
 function copse(clone: string, args: readonly string[], options: Options = {}): Promise<Result> {
   const child = start(clone, args, options);
   // The launcher may have ended before it is written to.
@@ -536,49 +479,4 @@ function start(
     env: { ...systemEnv(), ...options.env },
     detached: options.detached ?? false,
   });
-}
-
-async function finish(child: ChildProcess): Promise<Result> {
-  let stdout = '';
-  let stderr = '';
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
-  return { code, stdout, stderr };
-}
-
-/** Waits for the process itself: what it left behind may hold its output open. */
-function ended(child: ChildProcess): Promise<{ code: number | null }> {
-  return new Promise((resolve) => {
-    child.on('exit', (code) => resolve({ code }));
-  });
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 150_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`Waited in vain for: ${String(condition)}`);
-    await sleep(20);
-  }
-}
-
-function requirePid(child: ChildProcess): number {
-  if (child.pid === undefined) throw new Error('The process did not start');
-  return child.pid;
-}
-
-function entries(...path: string[]): number {
-  return readdirSync(join(...path)).length;
-}
-
-function readLock(clone: string): number[] {
-  const lock = join(clone, 'packages/copse/dist/.setup-lock');
-  return existsSync(lock) ? readFileSync(lock, 'utf8').split(' ').map(Number) : [];
-}
-
-function leftovers(clone: string): string[] {
-  return readdirSync(join(clone, 'packages/copse/dist')).filter((name) => /lock|tmp/.test(name));
 }
