@@ -114,7 +114,7 @@ describe('a name', () => {
   });
 
   test.each([
-    ['', /A name is empty/],
+    ['', /The name is empty/],
     ['--help', /option/],
     [' -x', /option/],
     ['a\nb', /one line/],

@@ -131,7 +131,7 @@ describe('a mistyped command', () => {
       for (const typo of typosOf(last)) {
         if (commands.some((one) => [...words, typo].join(' ') === one.path)) continue;
         const { code, stderr } = await copse([...words, typo], at);
-        if (command.parent?.name() === 'queue' || code === 0) continue;
+        if (code === 0) continue;
         const meant = /Did you mean ([a-z-]+)\?/.exec(stderr)?.[1];
         const effect = meant && (effects[[...words, meant].join(' ')] ?? 'group');
         expect({ typo, meant, code, isHarmless: effect !== 'changes' }).toMatchObject({
@@ -152,7 +152,10 @@ describe('a mistyped command', () => {
     [['plan', 'ad', 'x'], 'copse plan has no command "ad".'],
     [['plan'], 'copse plan needs a command: add, show, list.'],
     [['show'], 'copse show needs <id>: a task id, or the unique beginning of one.'],
-    [['show', 'a', 'b'], 'copse show takes at most one word; "b" is too many.'],
+    [['show', 'a', 'b'], 'copse show takes at most one argument; "b" is too many.'],
+    [['list', 'extra'], 'copse list takes no argument: "extra".'],
+    [['queue', 'foo'], 'copse queue has no command "foo".'],
+    [['help', '--all'], 'copse help has no option "--all".'],
     [['list', '--stauts', 'x'], 'copse list has no option "--stauts". Did you mean --status?'],
     [['list', '--status'], '--status <statuses> needs a value'],
     [['add', '-x'], 'copse add has no option "-x".'],
@@ -164,6 +167,14 @@ describe('a mistyped command', () => {
     if (/[.?]$/.test(says)) expect(first).toBe(`copse: ${says}`);
     else expect(first).toContain(says);
     expect(stderr).toMatch(/^ {2}→ copse .*(help|list|queue|show)/m);
+  });
+
+  test('an option of help that is the word for a page leads to that page', async () => {
+    for (const word of ['all', 'states', 'add']) {
+      const { stderr } = await copse(['help', `--${word}`], at);
+      expect(stderr).toContain(`\n  → copse help ${word}\n`);
+      expect(await copse(['help', word], at)).toMatchObject({ code: 0 });
+    }
   });
 });
 

@@ -103,9 +103,9 @@ The whole reason: copse why <id>
   });
 
   test.each([
-    [['--sort', 'size'], '--sort must be one of age, priority, status, title, updated; "size" is not.'],
-    [['--limit', '0'], '--limit must be a number from 1, not "0".'],
-    [['--limit', '-1'], '--limit must be a number from 1, not "-1".'],
+    [['--sort', 'size'], '--sort must be one of age, priority, status, title, updated, not "size".'],
+    [['--limit', '0'], '--limit must be a number of at least 1, not "0".'],
+    [['--limit', '-1'], '--limit must be a number of at least 1, not "-1".'],
     [['--watch'], '--watch needs a terminal.'],
   ])('explains %j', async (options, reason) => {
     const { code, stdout, stderr } = await copse(['list', ...options], { cwd });

@@ -12,7 +12,7 @@ export type BodyCheck = { readonly kind: 'accepted'; readonly body: string } | R
 /** The title without surrounding space; otherwise exactly as written, in whatever normal form it came. */
 export function checkTitle(text: string): TitleCheck {
   const title = text.trim();
-  const problem = findLineProblem(title, 'A title', defaultPolicy.text.titleLength);
+  const problem = findLineProblem(title, 'The title', defaultPolicy.text.titleLength);
   return problem === undefined ? { kind: 'accepted', title } : { kind: 'refused', reason: problem };
 }
 
@@ -20,9 +20,9 @@ export function checkTitle(text: string): TitleCheck {
 export function checkName(text: string): NameCheck {
   const name = text.trim();
   if (name.startsWith('-')) {
-    return { kind: 'refused', reason: 'A name cannot begin with a dash: it would be read as an option' };
+    return { kind: 'refused', reason: 'The name cannot begin with a dash: it would be read as an option' };
   }
-  const problem = findLineProblem(name, 'A name', defaultPolicy.text.nameLength);
+  const problem = findLineProblem(name, 'The name', defaultPolicy.text.nameLength);
   return problem === undefined ? { kind: 'accepted', name } : { kind: 'refused', reason: problem };
 }
 
@@ -112,7 +112,7 @@ function shownLine(line: string): string {
 
 function findLineProblem(line: string, what: string, longest: number): string | undefined {
   if (line === '') return `${what} is empty: write a few words`;
-  if (LINE_BREAKS.test(line)) return `${what} is one line: put what follows the line break in the body`;
+  if (LINE_BREAKS.test(line)) return `${what} must be one line: put what follows the line break in the body`;
   if (!line.isWellFormed()) return `${what} contains half a character (a lone surrogate): write it again`;
   const control = CONTROLS.exec(line)?.[0];
   if (control !== undefined) {
@@ -123,7 +123,7 @@ function findLineProblem(line: string, what: string, longest: number): string | 
     return `${what} contains a text-direction control that overrides or is not closed: remove it`;
   }
   const length = countCodePoints(line);
-  if (length > longest) return `${what} has at most ${longest} characters; this one has ${length}`;
+  if (length > longest) return `${what} may have at most ${longest} characters; this one has ${length}`;
   return undefined;
 }
 

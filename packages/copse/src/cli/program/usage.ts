@@ -7,6 +7,7 @@ import { shellWord } from '../../kernel/shell.ts';
 import type { Failure } from '../failure.ts';
 import type { CopseCommand } from './command.ts';
 import { effects } from './effects.ts';
+import { topics } from './help.ts';
 
 export function explainUsage(error: CommanderError, program: CopseCommand, argv: readonly string[]): Failure {
   const { command, rest } = locate(program, argv);
@@ -37,7 +38,10 @@ function describe(
     case 'commander.missingArgument':
       return missingArgument(error, command, name);
     case 'commander.excessArguments':
-      return tooManyWords(command, name);
+      // A command that also runs alone, such as `copse queue`: its first word can only name a command below it.
+      return command.commands.length > 0 ? unknownCommand(command, word, rest) : tooManyWords(command, name);
+    case 'commander.missingMandatoryOptionValue':
+      return missingOption(error, command, name);
     case 'commander.optionMissingArgument':
       return missingValue(error, command);
     default:
@@ -83,6 +87,9 @@ const synonyms: Readonly<Record<string, string>> = {
 
 function unknownOption(error: CommanderError, command: CopseCommand, name: string): Explanation {
   const option = inQuotes(error);
+  const page = command.path() === 'help' ? pageOf(command, option) : undefined;
+  if (page !== undefined)
+    return { reason: `${name} has no option ${quoted(option)}.`, next: [`copse help ${page}`] };
   const known = command.createHelp().visibleOptions(command);
   const [flag = '', value] = option.split('=');
   const names = known.flatMap(({ long }) => long ?? []);
@@ -96,6 +103,12 @@ function unknownOption(error: CommanderError, command: CopseCommand, name: strin
     // A text that begins with a dash is meant as a word.
     ...(dash && takesOneWord(command) && { next: [`${name} -- ${shellWord(option)}`] }),
   };
+}
+
+/** `--all` of `copse help --all`: the word for a page of help. */
+function pageOf({ parent }: CopseCommand, option: string): string | undefined {
+  const commands = parent?.commands.map((one) => one.name()) ?? [];
+  return ['all', ...Object.keys(topics), ...commands].find((word) => `--${word}` === option);
 }
 
 function takesOneWord({ registeredArguments: [first, second] }: CopseCommand): boolean {
@@ -112,9 +125,16 @@ function missingArgument(error: CommanderError, command: CopseCommand, name: str
 
 function tooManyWords(command: CopseCommand, name: string): Explanation {
   const { length } = command.registeredArguments;
-  const takes =
-    length === 0 ? 'takes no words' : `takes at most ${length === 1 ? 'one word' : `${length} words`}`;
-  return { reason: `${name} ${takes}; ${quoted(command.args[length] ?? '')} is too many.` };
+  const extra = quoted(command.args[length] ?? '');
+  if (length === 0) return { reason: `${name} takes no argument: ${extra}.` };
+  const most = length === 1 ? 'one argument' : `${length} arguments`;
+  return { reason: `${name} takes at most ${most}; ${extra} is too many.` };
+}
+
+function missingOption(error: CommanderError, command: CopseCommand, name: string): Explanation {
+  const flags = inQuotes(error);
+  const option = command.options.find((one) => one.flags === flags);
+  return { reason: `${name} needs ${flags}${option?.description ? `: ${option.description}` : ''}.` };
 }
 
 function missingValue(error: CommanderError, command: CopseCommand): Explanation {

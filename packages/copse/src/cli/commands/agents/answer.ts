@@ -47,5 +47,5 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 function requireVerdict(text: string): boolean {
   if (text === 'allow') return true;
   if (text === 'deny') return false;
-  return fail('invalid', `The answer must be allow or deny, not "${text}".`, 'copse answer --help');
+  return fail('invalid', `The answer must be one of allow, deny, not "${text}".`, 'copse answer --help');
 }

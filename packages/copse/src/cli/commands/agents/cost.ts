@@ -100,7 +100,7 @@ function dayOf(at: Timestamp): string {
 function requireGroup(text: string): CostGroup {
   const group = costGroups.find((known) => known === text);
   if (group) return group;
-  return fail('invalid', '--by must be task, agent or day.', 'copse cost --help');
+  return fail('invalid', `--by must be one of ${costGroups.join(', ')}, not "${text}".`, 'copse cost --help');
 }
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = {

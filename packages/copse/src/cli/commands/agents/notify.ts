@@ -42,7 +42,7 @@ function requireAttention(word: string): Attention | null {
   const instead = { stuck: 'copse stuck --reason "…"', finished: 'copse finish' }[word];
   return fail(
     'invalid',
-    `The kind must be permission, idle or none, not "${word}".`,
+    `The kind must be one of permission, idle, none, not "${word}".`,
     instead ?? 'copse notify --help',
   );
 }

@@ -137,7 +137,7 @@ async function approveShown(
 
 function requireSame(wanted: string, head: CommitId | null, id: string): void {
   if (!/^[0-9a-f]{7,64}$/i.test(wanted))
-    fail('invalid', `--head must be a commit id, not ${shown(wanted)}.`, `copse review ${id}`);
+    fail('invalid', `--head must be a commit id, not "${shown(wanted)}".`, `copse review ${id}`);
   if (head?.startsWith(wanted.toLowerCase())) return;
   const now = head === null ? 'it is not in this repository' : `it is at ${head.slice(0, 10)}`;
   fail('wrong_status', `The branch of ${id} is no longer at ${wanted}: ${now}.`, `copse review ${id}`);

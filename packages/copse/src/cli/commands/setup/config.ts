@@ -42,7 +42,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     default:
       fail(
         'invalid',
-        `copse config takes show, check, accept, schema or accept-remotes, not "${what}".`,
+        `copse config has no command ${JSON.stringify(what)}.`,
         'copse config --help',
       );
   }

@@ -28,7 +28,7 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const last = options.last === undefined ? undefined : requireNumber(options.last);
+  const last = options.last === undefined ? undefined : requireNumber(options.last, '--last must be a number');
   const from = options.after === undefined ? undefined : requireCursor(options.after);
   const waits = options.follow ? waitForBoard(cli) : undefined;
   const following = withBoard(cli, tell, waits && { patience: waits.patience });
@@ -139,10 +139,14 @@ function titleOf({ event }: RecordedEvent): string {
 /** A number of the present term, or `term:number` as `--json` prints it. */
 function requireCursor(text: string): { readonly term: number | undefined; readonly number: number } {
   const [number = '', term] = text.split(':').toReversed();
-  return { term: term === undefined ? undefined : requireNumber(term), number: requireNumber(number) };
+  const wanted = '--after must be an event number';
+  return {
+    term: term === undefined ? undefined : requireNumber(term, wanted),
+    number: requireNumber(number, wanted),
+  };
 }
 
-function requireNumber(text: string): number {
+function requireNumber(text: string, wanted: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  return fail('invalid', `"${text}" is not an event number.`, 'copse events --help');
+  return fail('invalid', `${wanted}, not "${text}".`, 'copse events --help');
 }

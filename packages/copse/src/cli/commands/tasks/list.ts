@@ -187,7 +187,7 @@ function requireStatus(text: string): TaskStatus {
   if (status) return status;
   return fail(
     'invalid',
-    `--status must be one of ${taskStatuses.join(', ')}; "${text}" is not.`,
+    `--status must be one of ${taskStatuses.join(', ')}, not "${text}".`,
     'copse list --help',
   );
 }
@@ -196,7 +196,7 @@ function requireSort(text: string): Sort {
   if (Object.hasOwn(sorts, text)) return text as Sort;
   return fail(
     'invalid',
-    `--sort must be one of ${Object.keys(sorts).join(', ')}; "${text}" is not.`,
+    `--sort must be one of ${Object.keys(sorts).join(', ')}, not "${text}".`,
     'copse list --help',
   );
 }
@@ -204,5 +204,5 @@ function requireSort(text: string): Sort {
 function requireLimit(text: string | undefined): number {
   if (text === undefined) return Infinity;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  return fail('invalid', `--limit must be a number from 1, not "${text}".`, 'copse list --help');
+  return fail('invalid', `--limit must be a number of at least 1, not "${text}".`, 'copse list --help');
 }

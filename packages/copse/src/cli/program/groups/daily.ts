@@ -74,9 +74,9 @@ function addList(program: CopseCommand, on: On): void {
     .option('--limit <n>', 'at most n tasks')
     .option('--watch', 'keep showing the list, until q or Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore" }')
-    .details('On a terminal, long lines are cut. To read a whole reason: copse why <id>')
+    .details('On a terminal, long lines are cut. To read a whole reason: copse why <id>. The tasks that wait for you: copse inbox')
     .examples([
-      ['copse list --status stuck,failed,in_review', 'which tasks wait for you'],
+      ['copse list --status ready,pending', 'which tasks have not started'],
       ['copse list --sort age --limit 10', 'the ten tasks that have waited longest'],
     ])
     .action(on(() => Promise.resolve({ run: list })));
