@@ -125,7 +125,7 @@ describe('a mistyped command', () => {
   });
 
   test('never leads to a command that changes something', async () => {
-    for (const { path, command } of commands) {
+    for (const { path } of commands) {
       const words = path.split(' ');
       const last = words.pop() ?? '';
       for (const typo of typosOf(last)) {
@@ -151,7 +151,7 @@ describe('a mistyped command', () => {
     [['plan', 'shw', 'x'], 'copse plan has no command "shw". Did you mean show?'],
     [['plan', 'ad', 'x'], 'copse plan has no command "ad".'],
     [['plan'], 'copse plan needs a command: add, show, list.'],
-    [['show'], 'copse show needs <id>: a task id, or the unique beginning of one.'],
+    [['edit'], 'copse edit needs <id>: a task id, or the unique beginning of one.'],
     [['show', 'a', 'b'], 'copse show takes at most one argument; "b" is too many.'],
     [['list', 'extra'], 'copse list takes no argument: "extra".'],
     [['queue', 'foo'], 'copse queue has no command "foo".'],

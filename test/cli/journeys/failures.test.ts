@@ -14,6 +14,7 @@ import {
   cliFile,
   copse,
   finished,
+  git,
   newArea,
   newRepository,
   newTasks,
@@ -37,7 +38,10 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['list', '--stauts', 'x'], 'Did you mean --status?'],
   [['--nonsense'], 'copse has no option "--nonsense".'],
   [['add'], 'copse add needs <title>'],
-  [['show'], 'copse show needs <id>'],
+  [['edit'], 'copse edit needs <id>'],
+  [['show'], "is not a task's worktree."],
+  [['why'], "is not a task's worktree."],
+  [['ledger', 'list'], 'No task given, and '],
   [['show', 'a', 'b'], 'takes at most one argument'],
   [['add', 'x', '--priority'], '--priority <p1-p5> needs a value'],
   [['add', 'x', '--priority', 'p9'], 'The priority must be p1 to p5 (p5 is the most urgent), not "p9".'],
@@ -77,6 +81,8 @@ const notFound: readonly (readonly [argv: readonly string[], says: string])[] = 
   [['ledger', 'list', '--task', 'zzzz'], 'The board has no task "zzzz".'],
   [['events', '--task', 'zzzz'], 'The board has no task "zzzz".'],
   [['add', 'x', '--body-file', 'nö.md'], 'nö.md cannot be read'],
+  [['queue', '--target', 'nope'], 'There is no branch "nope".'],
+  [['queue', 'pause', '--target', 'nope'], 'There is no branch "nope".'],
   [['import', 'nö.jsonl'], 'nö.jsonl cannot be read'],
 ];
 
@@ -137,6 +143,14 @@ describe('an error', () => {
       expect(stderr).toContain('is not inside a git repository');
       expect(stderr).toContain('git init');
     }
+  });
+
+  test('about the branch to land on names the commit that the repository lacks', async () => {
+    const empty = path.join(area, 'without a commit');
+    git(area, 'init', '--quiet', '--initial-branch=main', empty);
+    const commit = 'git commit --allow-empty --message="First commit"';
+    expect(await printed(['queue'], { cwd: empty })).toBe(`There is no branch to land on.\n  → ${commit}\n`);
+    expect((await copse(['queue', 'pause'], { cwd: empty })).stderr).toContain(`  → ${commit}\n`);
   });
 
   test('in a folder that was removed meanwhile is a sentence, not a stack', async () => {

@@ -43,7 +43,7 @@ const needs = [
     'restart %',
   ],
   ['permission', 'asks to use Bash: npm install --save-dev left-pad', 'answer %'],
-  ['attention', 'it conflicts with its target', 'resume %'],
+  ['attention', 'The branch of cp-n002 conflicts with main', 'resume %'],
   ['failed', 'failed after 3 attempts; last error: the agent ended with exit code 137', 'restart %'],
   ['review', 'finished, waiting for your review', 'review %'],
 ] as const;
@@ -111,7 +111,7 @@ function overviewOf({
       target: brand<BranchName>('main'),
       position: index + 1,
       of: landing,
-      why: index === 0 ? 'is checked with cp-m001' : `waits for a free slot, behind ${id('m', 0)}`,
+      why: index === 0 ? 'being checked with cp-m001' : `waits for a free slot, behind ${id('m', 0)}`,
     })),
     ready: range(Math.min(ready, 50)).map((index) => ({
       task: id('r', index),
@@ -170,6 +170,19 @@ describe('other boards', () => {
   ] as const)('%s, at 80×24', async (name, overview) => {
     await expect(await pictureOf(overview, 80, 24)).toMatchFileSnapshot(`pictures/${name}-80x24.txt`);
   });
+});
+
+test('a running agent that waits for a person counts once, as one that needs you', () => {
+  const overview = overviewOf({ needs: 1, working: 1 });
+  const [need] = overview.needsYou;
+  if (need === undefined) throw new Error('no need');
+  const asking: Overview = {
+    ...overview,
+    counts: { ...overview.counts, stuck: 0, in_progress: 2 },
+    needsYou: [{ ...need, kind: 'waiting', status: 'in_progress' }],
+  };
+  const [first] = panelLines(asking, { columns: 80, rows: 24 }, plain);
+  expect(first).toBe('1 needs you · 1 working');
 });
 
 describe('a shortened screen', () => {

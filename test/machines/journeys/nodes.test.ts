@@ -76,6 +76,8 @@ describe('nodes of one board', () => {
     expect(node?.silentMs).toBeLessThan(60_000);
     expect(Math.abs(node?.clockOffsetMs ?? Infinity)).toBeLessThan(5_000);
     expect((await copse(['doctor'], here)).stdout).not.toContain('build-1');
+    const [first] = (await printed(['node', 'list'], here)).split('\n');
+    expect(first).toMatch(/^build-1 {2}0\/3 busy {4}takes work, heard from \d+ \S+ ago \(this machine\)$/);
   });
 
   it('are written again only when something changed', async () => {
@@ -178,6 +180,7 @@ describe('a node that drains', () => {
     expect(await refused('node', 'leave', 'build-1')).toContain('while its orchestrator takes work');
     const id = await add('By hand');
     await answer(['work', id], here);
+    expect(await printed(['node', 'list'], here)).toContain(`\n    runs ${id}\n`);
     expect(await printed(['node', 'drain', 'build-1', '--preview'], here)).toContain(
       'stays: a person works on it by hand',
     );

@@ -155,7 +155,7 @@ describe('while agents work', () => {
   test('a question is answered by `restart`, and the agent gets the answer', async () => {
     expect(await scene.why(id('asks'))).toContain('Its agent asks for a decision: Drop it, or keep both?');
     expect(await printed(['restart', id('asks'), '--answer', 'Keep both'], scene.at)).toContain(
-      `plain is working on it: copse logs ${id('asks')} --follow`,
+      `Agent "plain" is working on it: copse logs ${id('asks')} --follow`,
     );
     await becomes('asks', 'done');
     expect(await refusedBy(['restart', id('asks')], scene.at)).toContain(
@@ -166,9 +166,11 @@ describe('while agents work', () => {
   test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n  → copse cancel ${paused}\n`,
+      `Paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n  → copse cancel ${paused}\n`,
     );
-    expect(await refusedBy(['pause', paused], scene.at)).toContain(`copse resume ${paused}`);
+    const again = await refusedBy(['pause', paused], scene.at);
+    expect(again).toContain(`${paused} is already paused.`);
+    expect(again).toContain(`copse resume ${paused}`);
     const { running } = await answer<{ running: readonly { task: string }[] }>(['agents'], scene.at);
     expect(running.map(({ task }) => task)).not.toContain(paused);
     expect(readFileSync(path.join(scene.folder, '.worktrees', paused, 'on.txt'), 'utf8')).toBe('half\n');
@@ -186,6 +188,10 @@ describe('while agents work', () => {
     expect({ ...task, remaining }).toMatchObject({ status: 'cancelled', reason: 'not needed', remaining: 0 });
     expect(readFileSync(path.join(scene.folder, '.worktrees', cancelled, 'dirt.txt'), 'utf8')).toBe('dirt\n');
     expect(await refusedBy(['resume', cancelled], scene.at)).toContain(': it is cancelled.');
+    expect(await refusedBy(['cancel', cancelled], scene.at)).toContain(`${cancelled} is already cancelled.`);
+    expect(await refusedBy(['work', cancelled], scene.at)).toContain(
+      `Cannot work on ${cancelled}: it is cancelled.`,
+    );
   });
 
   test('`logs --follow` shows new output until it is stopped, over several attempts', async () => {

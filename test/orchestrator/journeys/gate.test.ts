@@ -22,10 +22,10 @@ const scripts: Readonly<Record<string, readonly [script: string, ...options: str
   'reports and stops': ['commit reported reported.txt; copse finish --summary "All of it"'],
   'only stops': ['commit stopped stopped.txt'],
   'dirty, then commits': [
-    'if was_told "uncommitted changes"; then git add --all; git commit --quiet --message="feat: late"; else echo d > late.txt; fi',
+    'if was_told "uncommitted file"; then git add --all; git commit --quiet --message="feat: late"; else echo d > late.txt; fi',
   ],
   'refused as its last word': [
-    'if was_told "uncommitted changes"; then git add --all; git commit --quiet --message="feat: refused"; copse finish; else echo r > r.txt; true && copse finish; fi',
+    'if was_told "uncommitted file"; then git add --all; git commit --quiet --message="feat: refused"; copse finish; else echo r > r.txt; true && copse finish; fi',
   ],
   'ends like a refusal': ['test -f e.txt && exit 0; commit ends e.txt; exit 4'],
   'dirty for ever': ['echo d > "left behind.txt"'],
@@ -148,7 +148,7 @@ describe('the gate', () => {
     expect(await of(refused)).not.toContain('task.crashed');
     expect(await of(crashed)).toContain('task.crashed');
     expect(await printed(['logs', refused, '--all'], scene.at)).toContain(
-      `${refused} is not finished. There are uncommitted changes:\n  r.txt\n`,
+      `${refused} is not finished. The worktree of ${refused} has 1 uncommitted file: r.txt\n`,
     );
   });
 
@@ -160,8 +160,10 @@ describe('the gate', () => {
 
   test('says once for each task what is missing', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
-      'It needs you: the agent stopped without committing.\n    There are uncommitted changes:\n      left behind.txt\n',
+      `It needs you: The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt.\n    Commit what`,
     );
+    const shown = await printed(['show', id('dirty for ever')], scene.at);
+    expect(shown).toMatch(/\n {4}1\. ended with uncommitted files after /);
     expect(await scene.why(id('in the middle of a merge'))).toContain('A merge is in progress');
     expect(await scene.why(id('commits nothing'))).toContain('Nothing was committed');
     expect(await scene.why(id('says anything'))).toMatch(
@@ -180,7 +182,7 @@ describe('the gate', () => {
     expect(output).toContain('Idle: no task can start or land without you.');
     expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
     expect(output).toContain(
-      `    the agent stopped without committing\n    → copse resume ${id('dirty for ever')}\n`,
+      `    The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt\n    → copse resume ${id('dirty for ever')}\n`,
     );
   });
 });

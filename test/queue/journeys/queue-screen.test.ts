@@ -86,7 +86,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const led = finished(leader);
     const busy = await screen.until((text) => text.includes('1 of 1 slots busy'));
     expect(busy).toMatch(new RegExp(`slot 1 +\\d+s +a batch of 2: ${good} and ${bad}`));
-    expect(busy).toMatch(new RegExp(`^1 ${good} checking +\\d+s +is checked with ${bad}`, 'm'));
+    expect(busy).toMatch(new RegExp(`^1 ${good} checking +\\d+s +being checked with ${bad}`, 'm'));
     expect(screen.coloured()).toContain(ESCAPE);
     rmSync(hold);
     const after = await screen.until(
@@ -113,8 +113,8 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     writeFileSync(hold, '');
     const variables = { NO_COLOR: '1' };
     const screen = onScreen('merge', scene, ['merge', held], { columns: 50, rows: 8, variables });
-    await screen.until((text) => text.includes('number 1: is checked'));
-    expect(screen.picture()[0]).toMatch(new RegExp(`^> ${held} +\\d+s number 1: is checked$`));
+    await screen.until((text) => text.includes('number 1: being checked'));
+    expect(screen.picture()[0]).toMatch(new RegExp(`^> ${held} +\\d+s number 1: being checked$`));
     expect(screen.picture()[1]).toBe('── Ctrl+C leaves the tasks in the queue ──');
     expect(screen.coloured()).not.toContain(ESCAPE);
     screen.press('C-c');
@@ -132,7 +132,7 @@ test('piped, --watch prints one view without colours', async () => {
   expect(picture.trimEnd().split('\n').slice(0, 1)).toEqual(['main: 1 in the queue · 0 of 1 slots busy']);
   expect(picture).toMatch(
     new RegExp(
-      `^1 ${ids[0]} waiting +\\d+s +is waiting: no orchestrator is running \\(copse merge ${ids[0]} lands it now\\) · plain$`,
+      `^1 ${ids[0]} waiting +\\d+s +waiting: no orchestrator is running \\(copse merge ${ids[0]} lands it now\\) · plain$`,
       'm',
     ),
   );

@@ -102,7 +102,7 @@ describe('pausing', () => {
     } = await reviewed(['stays', 'leaves']);
     const tip = scene.git('rev-parse', 'main');
     expect(await printed(['queue', 'pause', '--reason', 'release day'], scene.at)).toContain(
-      'paused the queue of main\n    Nothing lands on main.',
+      'Paused the queue of main\n    Nothing lands on main.',
     );
     expect(await refusedBy(['queue', 'pause'], scene.at)).toContain('already lands nothing');
     await printed(['queue', 'retry', stays, leaves], scene.at);
@@ -180,8 +180,8 @@ test('a hotfix goes first and alone, and its cost is shown before', async () => 
     );
     expect(seen.checks[0]?.says).toBe(`a batch of 2: ${first} and ${second}`);
     expect(seen.entries).toMatchObject([
-      { position: 1, task: first, state: 'checking', why: `is checked with ${second}`, behind: [] },
-      { position: 2, task: second, state: 'checking', why: `is checked with ${first}`, behind: [first] },
+      { position: 1, task: first, state: 'checking', why: `being checked with ${second}`, behind: [] },
+      { position: 2, task: second, state: 'checking', why: `being checked with ${first}`, behind: [first] },
     ]);
     await printed(['queue', 'retry', urgent], scene.at);
     const waits = await until(
@@ -192,7 +192,7 @@ test('a hotfix goes first and alone, and its cost is shown before', async () => 
     expect(await scene.why(urgent)).toContain(
       `It is number 3 of 3 to land on main, behind ${first} and ${second}.`,
     );
-    expect(await printed(['list'], scene.at)).toContain('1 of 3 in the queue: is checked with');
+    expect(await printed(['list'], scene.at)).toContain('1 of 3 in the queue, being checked with');
 
     const before = await answer<unknown>(['queue', 'front', urgent, '--dry-run'], scene.at);
     expect(before).toEqual({ tasks: [urgent], restarts: 1, isDryRun: true });
@@ -202,7 +202,7 @@ test('a hotfix goes first and alone, and its cost is shown before', async () => 
       () => queueOf(scene),
       ({ checks }) => checks[0]?.says === `${urgent} alone`,
     );
-    expect(hurried.entries[0]).toMatchObject({ task: urgent, why: 'is checked first and alone' });
+    expect(hurried.entries[0]).toMatchObject({ task: urgent, why: 'being checked first and alone' });
     rmSync(hold);
     await isDone(scene, first, second, urgent);
   });

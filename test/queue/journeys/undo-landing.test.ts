@@ -136,7 +136,9 @@ test('is reviewed if work is reviewed, and lands on the target of the work', asy
   await scene.up();
   expect(scene.git('show', 'release:w.txt')).toBe('work');
   const main = scene.git('rev-parse', 'main');
-  expect(await printed(['undo', id], scene.at)).toContain('In review cp-');
+  expect(await printed(['undo', id], scene.at)).toMatch(
+    /^Added cp-\w+ Undo: .*, which waits for your review\n/,
+  );
   const { reviews } = await answer<{ reviews: readonly { task: { id: string }; target: string }[] }>(
     ['review'],
     scene.at,

@@ -114,7 +114,7 @@ describe('an entry', () => {
       position: 2,
       task: 'cp-b',
       state: 'checking',
-      why: 'is checked with cp-a and cp-c',
+      why: 'being checked with cp-a and cp-c',
       behind: ['cp-a'],
       // The check has 40 s to go; at worst it takes 90 s, is halved twice and checked once more in the train.
       range: { fromMs: 40_000, toMs: 70_000 + 3 * 90_000 },
@@ -125,7 +125,7 @@ describe('an entry', () => {
     const state = { batches: [batch(1, 'a', checking(7))] };
     expect(only({ entries: one, state })).toMatchObject({
       state: 'again',
-      why: 'is checked again within 5 s',
+      why: 'will be checked again within 5 s',
     });
   });
 
@@ -166,24 +166,29 @@ describe('an entry', () => {
   });
 
   it.each([
-    ['again', { is: 'waiting', as: 'again' }, {}, 'is checked again with cp-b as soon as a slot is free'],
+    [
+      'again',
+      { is: 'waiting', as: 'again' },
+      {},
+      'will be checked again with cp-b as soon as a slot is free',
+    ],
     [
       'again',
       { is: 'waiting', as: 'again' },
       { wasRed: true },
-      'failed its checks once; Copse checks it once more, because a check may be flaky',
+      'failed its checks once; Copse checks it again, because a check may be flaky',
     ],
     [
       'half',
       { is: 'waiting', as: 'half' },
       {},
-      'is checked next with cp-b, as the first half of a batch that failed',
+      'will be checked next with cp-b, as the first half of a batch that failed',
     ],
     [
       'half',
       { is: 'waiting', as: 'second_half', of: 9 },
       {},
-      'waits for the first half of a batch that failed; its own half with cp-b is checked next',
+      'waits for the first half of a batch that failed; its own half with cp-b will be checked next',
     ],
     [
       'again',
@@ -217,7 +222,7 @@ describe('an entry', () => {
     expect(train).toBe(3);
     expect(entries[2]).toMatchObject({
       state: 'green',
-      why: 'passed; the train up to cp-c is checked',
+      why: 'passed; the train up to cp-c is being checked',
       behind: ['cp-a', 'cp-b'],
       range: { fromMs: 40_000, toMs: 70_000 + 90_000 },
     });
@@ -229,7 +234,7 @@ describe('an entry', () => {
       state: { batches: [batch(1, 'a', green(3)), batch(2, 'h', checking(7))] },
       queue: { runs: [run(7, 'h', 'alone')] },
     });
-    expect(entries[0]).toMatchObject({ why: 'is checked first and alone', isHotfix: true });
+    expect(entries[0]).toMatchObject({ why: 'being checked first and alone', isHotfix: true });
     expect(entries[1]).toMatchObject({
       state: 'green',
       why: 'passed; the hotfix cp-h lands first',
@@ -242,7 +247,7 @@ describe('an entry', () => {
     const state = { status: 'checking', since: now, candidate: tip, intent } as const;
     expect(only({ entries: [landing('a', { state, waiting: { kind: 'no_slot' } })] })).toMatchObject({
       state: 'landing',
-      why: 'is landing: main moves to it',
+      why: 'landing: main moves to it',
     });
   });
 
@@ -355,7 +360,7 @@ describe('a queue', () => {
     expect(seen.entries[0]).toMatchObject({ state: 'again', why, range: null });
     expect(view({ entries: [landing('b')], queue, state, more: { isLed: false } }).entries[0]).toMatchObject({
       state: 'waiting',
-      why: 'is waiting: no orchestrator is running (copse merge cp-b lands it now)',
+      why: 'waiting: no orchestrator is running (copse merge cp-b lands it now)',
     });
   });
 
@@ -375,7 +380,7 @@ describe('a queue', () => {
       state: { batches: [batch(1, 'a b', checking(7))] },
       queue: { runs: [run(7, 'a b', 'batch')] },
     };
-    expect(only({ ...checked, entries: [landing('b')] }).why).toBe('is checked');
+    expect(only({ ...checked, entries: [landing('b')] }).why).toBe('being checked');
   });
 
   it('names the purpose of each check', () => {
@@ -405,7 +410,7 @@ describe('a queue', () => {
     expect(view({ queue, state, more: { slots: 8 } }).runs.map(({ says }) => says)).toEqual([
       'a batch of 5: cp-a, cp-b, cp-c and 2 more',
       'cp-f on top of 2 changes in flight',
-      'cp-g, once more',
+      'cp-g, 2nd run',
       'half of a red batch: cp-h and cp-i',
       'the other half of a red batch: cp-j',
       'the train up to cp-l (2 changes)',

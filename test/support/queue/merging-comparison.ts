@@ -59,7 +59,7 @@ export function compareWithGit(
       expect(git(scene.top, 'merge-base', 'main', built.commit)).toBe(scene.tip('main'));
       expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');
       if (!isLinear) {
-        expect(built.note).toMatch(/^(Rebased without the merges|Squashed instead)/);
+        expect(built.note).toMatch(/^(Rebased without the merges|Landed as one squashed commit)/);
         expect(git(scene.top, 'rev-list', '--merges', `main..${built.commit}`)).toBe('');
         return;
       }

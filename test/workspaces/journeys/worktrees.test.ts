@@ -71,7 +71,7 @@ describe('copse work', () => {
     expect(code).toBe(4);
     expect(stderr).toContain(`copse work ${task} --resume`);
     expect(stderr).toContain(`copse work ${task} --reset`);
-    expect(stderr).toMatch(/[1-9]\d* uncommitted changes, 1 commit of its own, no crash/);
+    expect(stderr).toMatch(/\([1-9]\d* uncommitted changes, 1 commit of its own\): \//);
     expect(everyByte(worktree)).toEqual(before);
     expect((await copse(['work', task, '--resume', '--reset'], at)).code).toBe(2);
   });
@@ -226,6 +226,15 @@ describe('copse cleanup', () => {
     expect(existsSync(path.join(clean.worktree, 'tool'))).toBe(true);
   });
 
+  test('without an id and without a finished task says so in one line', async () => {
+    const at = newProject(area);
+    await taken('Not over', at);
+    await taken('Not over either', at);
+    expect(await printed(['cleanup'], at)).toBe(
+      'Nothing to remove: no done or cancelled task has a worktree.\nKept 2 worktrees of tasks that are not over.\n  → copse worktrees\n',
+    );
+  });
+
   test('deletes an unmerged branch only when asked to, and undo restores it', async () => {
     const at = newProject(area);
     const { task, worktree, branch } = await taken('Branch', at);
@@ -247,5 +256,30 @@ describe('copse cleanup', () => {
     await copse(['cleanup', task, '--force'], at);
     await answer(['undo', task], at);
     expect(readFileSync(path.join(worktree, 'mine'), 'utf8')).toBe('x');
+  });
+});
+
+describe('without an id', () => {
+  test('show, why and the ledger are about the task of the current worktree', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Here', at);
+    const inside = { ...at, cwd: worktree };
+    expect(await printed(['show'], inside)).toContain(`${task} IN_PROGRESS`);
+    expect(await answer(['why'], inside)).toMatchObject({ task: { id: task } });
+    await printed(['ledger', 'add', 'learning', 'Read the label first'], inside);
+    expect(await printed(['ledger', 'list'], inside)).toContain('Read the label first');
+    const message = `copse: No task given, and ${at.cwd} is not a task's worktree.\n  → copse list\n`;
+    for (const argv of [['show'], ['why'], ['ledger', 'list'], ['diff'], ['finish']])
+      expect({ argv, stderr: (await copse(argv, at)).stderr }).toEqual({ argv, stderr: message });
+  });
+
+  test('worktrees names the command that removes the worktree of a cancelled task', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Over', at);
+    writeFileSync(path.join(worktree, 'new.txt'), 'new\n');
+    git(worktree, 'add', 'new.txt');
+    git(worktree, 'commit', '--quiet', '--message=feat: new');
+    await cancelTask(at, task);
+    expect(await printed(['worktrees'], at)).toContain(`to remove: copse cleanup ${task}\n`);
   });
 });

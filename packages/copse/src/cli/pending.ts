@@ -55,7 +55,7 @@ async function tellOrAsk(cli: Cli, repository: Repository, pending: Pending, com
 
 function tell({ output }: Cli, pending: Pending): void {
   const text = pending.isFirst ? null : pendingText(pending);
-  if (text !== null) output.note(shown(`${text} ${pendingRemedy(pending)}`));
+  if (text !== null) output.note(shown(`${text}\n  → ${PENDING_REMEDY}`));
 }
 
 /** Null when everything is accepted. */
@@ -64,16 +64,12 @@ export function pendingText({ changes }: Pick<Pending, 'changes'>): string | nul
   const names = named(changes.map(({ name }) => name));
   const problem = changes.find((change) => change.problem !== null)?.problem;
   return problem
-    ? `${names} changed and cannot be used, so Copse still uses the accepted version: ${problem}`
+    ? `${problem}\nCopse still uses the accepted version. Correct the file, then accept it.`
     : `${names} changed; Copse still uses the accepted version.`;
 }
 
-/** A file with a mistake cannot be accepted. */
-export function pendingRemedy({ changes }: Pick<Pending, 'changes'>): string {
-  return changes.some(({ problem }) => problem !== null)
-    ? 'Correct it, then: copse config accept'
-    : 'To see and accept the change: copse config accept';
-}
+/** Shows the change and asks. A file with a mistake is refused until it is corrected. */
+export const PENDING_REMEDY = 'copse config accept';
 
 function repositoryOfPerson({ cwd, env }: Cli): Repository | undefined {
   if (sessionFrom(env) !== undefined || env['COPSE_SANDBOX']) return undefined;

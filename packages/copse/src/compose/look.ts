@@ -63,7 +63,10 @@ export async function openLook(
       agents,
       unusable,
       disk,
-      git: { detectBase: () => detectBase(repository, context.policy) },
+      git: {
+        detectBase: () => detectBase(repository, context.policy),
+        tip: (name) => openGit(openTrustedDir(repository), context.policy).tip(name),
+      },
       landing: landingFor(config.landing, config.workspace),
       machine,
       node: nodeHere(repository),

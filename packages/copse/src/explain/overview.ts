@@ -31,7 +31,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionClause, attentionText, failureClause, firstLine, statusTexts } from './rules/status.ts';
+import { attentionDetails, failureClause, firstLine, statusTexts } from './rules/status.ts';
 import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
 
 export interface OverviewOptions {
@@ -130,12 +130,10 @@ function needOf({ state, retries }: TaskSummary): Pick<Need, 'kind' | 'reason' |
       const reason = pullRequest === null ? statusTexts.in_review : summarise(pullRequest);
       return { kind: 'review', reason, details: reason };
     }
-    case 'needs_attention':
-      return {
-        kind: 'attention',
-        reason: attentionText(state),
-        details: `${attentionClause(state.because)}\n${state.reason}`,
-      };
+    case 'needs_attention': {
+      const { text, more } = attentionDetails(state);
+      return { kind: 'attention', reason: text, details: [text, ...more].join('\n') };
+    }
     case 'failed':
       return { kind: 'failed', reason: failureClause(retries, state.reason), details: state.reason };
     default:

@@ -8,7 +8,7 @@ import type { TaskId } from '../kernel/ids.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
-import { rangeText, standingText, waitText } from './rules/queue.ts';
+import { rangeText, standingSentence, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
@@ -30,10 +30,11 @@ import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
 import { hasWorktree, nextSteps } from './next-steps.ts';
-import { times } from './rules/amounts.ts';
+import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
+  attentionDetails,
   doneText,
   failureClause,
   firstLine,
@@ -90,7 +91,6 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
-        state.reason,
         ...(state.because === 'nothing_committed' ? [await unchanged(context, task)] : []),
         ...(await describeResolver(context, task)),
       ];
@@ -113,8 +113,12 @@ type AttentionState = Extract<Task['state'], { status: 'needs_attention' }>;
 
 async function needsPerson({ board }: LookContext, state: AttentionState): Promise<readonly string[]> {
   if (await isBeingResolved(board, { state }))
-    return [`You need not act: ${attentionClause(state.because)}, and another task resolves that.`];
-  return [`It needs you: ${attentionClause(state.because)}.`];
+    return [
+      `You need not act: ${attentionClause(state.because)}, and another task resolves that.`,
+      state.reason,
+    ];
+  const { text, more } = attentionDetails(state);
+  return [`It needs you: ${sentence(text)}`, ...more];
 }
 
 /** Only a person who holds the task can report this, hence both commands. */
@@ -241,7 +245,7 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const where = claim.node === node ? 'this machine' : elsewhere;
   const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
   return [
-    `${claim.agent} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
     ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
@@ -285,7 +289,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    `It ${standingText(entry.standing)}.`,
+    standingSentence(entry.standing),
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
@@ -316,8 +320,6 @@ async function lastCrash({ board }: LookContext, task: Task): Promise<readonly s
   const ended = attempts.findLast(({ end }) => end !== null)?.end;
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
-  return [
-    `It crashed ${times(task.retries)}${ended ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : ''}.`,
-    ...(crash ? [crash.text] : []),
-  ];
+  const last = ended && ended.reason !== 'crashed' ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : '';
+  return [`It crashed ${times(task.retries)}${last}.`, ...(crash ? [crash.text] : [])];
 }

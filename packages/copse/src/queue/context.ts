@@ -38,7 +38,7 @@ export interface RunContext extends WorkspaceContext {
   readonly finish: Config['finish'];
 }
 
-/** What commands need that only show something: it starts no git, and opens nothing that lands work. */
+/** What commands need that only show something: it starts no git where files tell, and opens nothing that lands work. */
 export interface LookContext
   extends
     Context,
@@ -56,7 +56,7 @@ export interface LookContext
       | 'target'
     > {
   readonly clock: Timer;
-  readonly git: Pick<Git, 'detectBase'>;
+  readonly git: Pick<Git, 'detectBase' | 'tip'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
   readonly radar: RadarSight & Pick<Radar, 'memory'>;
   readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf'>;

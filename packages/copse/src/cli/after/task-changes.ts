@@ -5,6 +5,7 @@ import type { Stopped } from '../../agents/act/stop-task.ts';
 import { processList } from '../../kernel/process.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../operations/views/views.ts';
+import { agentNamed } from '../../explain/rules/amounts.ts';
 import { hasWorktree, nextSteps } from '../../explain/next-steps.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
@@ -14,11 +15,11 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `agent` is null when the task waits for an orchestrator. */
+/** `act`: what the command did. `agent` is null when the task waits for an orchestrator. */
 export async function printStarted(
   cli: Cli,
   context: RunContext,
-  { task, agent }: GoneOn,
+  { task, agent, act }: GoneOn & { readonly act: string },
   { json }: Options,
 ): Promise<void> {
   const { output } = cli;
@@ -26,10 +27,10 @@ export async function printStarted(
     output.json({ task: taskView(task), agent });
     return;
   }
-  const { id, title, state } = task;
-  output.line(`${output.style('cyan', state.status)} ${id} ${shown(title)}`);
+  const { id, title } = task;
+  output.line(`${output.style('cyan', act)} ${id} ${shown(title)}`);
   if (agent === null) await printAhead(cli, context, task);
-  else output.line(`    ${shown(agent)} is working on it: copse logs ${id} --follow`);
+  else output.line(`    ${agentNamed(shown(agent))} is working on it: copse logs ${id} --follow`);
 }
 
 export async function printStopped(
@@ -43,7 +44,8 @@ export async function printStopped(
     return;
   }
   const { id, title, state } = task;
-  output.line(`${output.style('yellow', state.status)} ${id} ${shown(title)}`);
+  const act = state.status === 'cancelled' ? 'Cancelled' : 'Paused';
+  output.line(`${output.style('yellow', act)} ${id} ${shown(title)}`);
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
   if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
   if (await hasWorktree(context, task)) output.line(output.style('dim', '    Its worktree was not touched.'));

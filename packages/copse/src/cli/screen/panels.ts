@@ -75,9 +75,12 @@ const countWords = [
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
 function countsLine({ counts, needsYou }: Overview): string {
+  // A running agent that waits for a person is one of those that need you.
+  const asking = needsYou.filter(({ status }) => status === 'in_progress').length;
   const others = countWords
-    .filter(([status]) => counts[status] > 0)
-    .map(([status, word]) => `${counts[status]} ${word}`);
+    .map(([status, word]) => [counts[status] - (status === 'in_progress' ? asking : 0), word] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`);
   const needs =
     needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
   return [...needs, ...others].join(' · ') || 'No tasks';

@@ -59,8 +59,10 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
   const parts = [
     ...(oldestMs === null || entries.length === 0 ? [] : [`oldest ${spanText(oldestMs)}`]),
     `${landedLastHour} landed in 1 h`,
-    ...(p50Ms === null || p95Ms === null ? [] : [`p50 ${spanText(p50Ms)}, p95 ${spanText(p95Ms)}`]),
-    ...(checksPerLanded === null || !hasChecks ? [] : [`${checksPerLanded.toFixed(1)} checks each`]),
+    ...(p50Ms === null || p95Ms === null
+      ? []
+      : [`time to land: p50 ${spanText(p50Ms)}, p95 ${spanText(p95Ms)}`]),
+    ...(checksPerLanded === null || !hasChecks ? [] : [`${checksPerLanded.toFixed(1)} checks per landing`]),
   ];
   return [parts.join(' · ')];
 }

@@ -1,4 +1,4 @@
-/** How long, how often and how much, in few characters. */
+/** How long, how often and how much, in few characters; and the name of an agent in a sentence. */
 
 import type { Timestamp } from '../../kernel/ids.ts';
 import { type Usage, tokensOf } from '../../kernel/usage.ts';
@@ -9,6 +9,11 @@ export function age(since: Timestamp, now: Timestamp): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
   return `${Math.floor(seconds / 86_400)}d`;
+}
+
+/** Any word can be the name of an agent, `mine` too. */
+export function agentNamed(name: string): string {
+  return `Agent "${name}"`;
 }
 
 export function times(count: number): string {

@@ -49,6 +49,7 @@ export function collisionForms(findings: readonly Finding[]): readonly [string, 
 }
 
 export function radarSummary(branches: number, pairs: readonly Pair[], only: string | undefined): string {
+  if (branches === 0) return 'No live branches to compare.';
   const compared = `${branches} live ${branches === 1 ? 'branch was' : 'branches were'} compared`;
   if (pairs.length === 0)
     return only === undefined

@@ -72,7 +72,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'session.misreported': ({ problem }) => `its agent's report cannot be read: ${oneLine(problem)}`,
   'session.completed': ({ summary }) => `its agent finished${because(summary ?? null)}`,
   'session.stuck': ({ reason }) => `its agent asks: ${oneLine(reason)}`,
-  'session.interrupted': ({ because: cause }) => `its agent was interrupted: ${words(cause)}`,
+  'session.interrupted': ({ because: cause }) =>
+    cause === 'crashed' ? 'its agent crashed' : `its agent was interrupted: ${words(cause)}`,
   'session.cancelled': () => "its agent's conversation was cancelled",
   'session.reopened': ({ phase }) => `its agent continues in the phase ${words(phase)}`,
   'attempt.started': () => 'an attempt began',

@@ -66,11 +66,17 @@ function withComment(text: string, comment: string | null): string {
   return comment === null ? text : `${text}: ${comment}`;
 }
 
-/** What follows "It" or the id of the task: `is checked with cp-a1b2`. */
+/** `It is being checked with cp-a1b2.` */
+export function standingSentence(standing: EntryStanding): string {
+  const text = standingText(standing);
+  return `It ${/^(being|landing|waiting)\b/.test(text) ? 'is ' : ''}${text}.`;
+}
+
+/** What follows the id of the task: `being checked with cp-a1b2`, `waits for a free slot`. */
 export function standingText(standing: EntryStanding): string {
   switch (standing.kind) {
     case 'landing':
-      return `is landing: ${standing.target} moves to it`;
+      return `landing: ${standing.target} moves to it`;
     case 'handed_back':
       return 'failed its checks twice and is handed back';
     case 'dependent':
@@ -88,25 +94,25 @@ export function standingText(standing: EntryStanding): string {
     case 'in_line':
       return inLineText(standing);
     case 'checking':
-      return `is checked${together(standing.with)}${CHECKED_HOW[standing.purpose]}`;
+      return `being checked${standing.purpose === 'again' ? ' again' : ''}${together(standing.with)}${CHECKED_HOW[standing.purpose]}`;
     case 'check_lost':
-      return `is checked again${together(standing.with)} ${SOON}`;
+      return `will be checked again${together(standing.with)} ${SOON}`;
     case 'target_check':
       return `failed its checks${together(standing.with)}; Copse checks ${standing.target} alone before it hands a task back`;
     case 'recheck':
       return standing.wasRed
-        ? 'failed its checks once; Copse checks it once more, because a check may be flaky'
-        : `is checked again${together(standing.with)} as soon as a slot is free`;
+        ? 'failed its checks once; Copse checks it again, because a check may be flaky'
+        : `will be checked again${together(standing.with)} as soon as a slot is free`;
     case 'half':
       return standing.isSecond
-        ? `waits for the first half of a batch that failed; its own half${together(standing.with)} is checked next`
-        : `is checked next${together(standing.with)}, as the first half of a batch that failed`;
+        ? `waits for the first half of a batch that failed; its own half${together(standing.with)} will be checked next`
+        : `will be checked next${together(standing.with)}, as the first half of a batch that failed`;
     case 'after_hotfix':
       return `passed; the hotfix ${standing.hotfix} lands first`;
     case 'in_train':
       return `passed; it joins the train${standing.behind.length === 0 ? '' : ` behind ${named(standing.behind)}`}`;
     case 'train_check':
-      return `passed; the train up to ${standing.upTo ?? 'its end'} is checked`;
+      return `passed; the train up to ${standing.upTo ?? 'its end'} is being checked`;
     default:
       return unreachable(standing);
   }
@@ -117,7 +123,7 @@ const SOON = 'within 5 s';
 
 /** What is special about the check that an entry is part of. */
 const CHECKED_HOW: Readonly<Record<RunView['purpose'], string>> = {
-  again: ' once more',
+  again: ' (2nd run)',
   half: ' as half of a red batch',
   second_half: ' as half of a red batch',
   alone: ' first and alone',
@@ -130,7 +136,7 @@ function noLeaderText({ task, isCheckLost }: Extract<EntryStanding, { kind: 'no_
   const now = `copse merge ${task} lands it now`;
   return isCheckLost
     ? `lost its check when the orchestrator ended; the next one checks it again (${now})`
-    : `is waiting: no orchestrator is running (${now})`;
+    : `waiting: no orchestrator is running (${now})`;
 }
 
 function inLineText({ behind, hasFreeSlot }: Extract<EntryStanding, { kind: 'in_line' }>): string {
@@ -150,7 +156,7 @@ export function runText({ purpose, about, below, tasks, target }: RunView): stri
     case 'batch':
       return `${isOne ? '' : `a batch of ${about.length}: `}${named(about)}${onTop}`;
     case 'again':
-      return `${isOne ? '' : `${about.length} changes: `}${named(about)}, once more`;
+      return `${isOne ? '' : `${about.length} changes: `}${named(about)}, 2nd run`;
     case 'half':
       return `half of a red batch: ${named(about)}`;
     case 'second_half':

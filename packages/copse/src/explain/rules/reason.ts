@@ -5,7 +5,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { age } from './amounts.ts';
-import { attentionText, resolvedByText, statusTexts } from './status.ts';
+import { attentionText, failureClause, resolvedByText, statusTexts } from './status.ts';
 
 /** What the board knows beside the task itself. */
 export interface ReasonFacts {
@@ -23,7 +23,11 @@ export interface ReasonFacts {
 }
 
 /** Null when its status says enough. */
-export function reasonLine({ state }: TaskSummary, facts: ReasonFacts, now: Timestamp): string | null {
+export function reasonLine(
+  { state, retries }: TaskSummary,
+  facts: ReasonFacts,
+  now: Timestamp,
+): string | null {
   switch (state.status) {
     case 'in_progress':
       return waitsLine(facts, now);
@@ -35,8 +39,9 @@ export function reasonLine({ state }: TaskSummary, facts: ReasonFacts, now: Time
     case 'needs_attention':
       return oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver));
     case 'stuck':
-    case 'failed':
       return oneLine(state.reason);
+    case 'failed':
+      return failureClause(retries, state.reason);
     case 'cancelled':
       return state.reason === null ? null : oneLine(state.reason);
     default:

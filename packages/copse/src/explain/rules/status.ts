@@ -51,8 +51,8 @@ const attentionTexts: Readonly<
   unfit: { clause: 'some systems cannot check out its files', reason: 'says_all' },
   landing: { clause: 'landing it failed', reason: 'adds' },
   unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
-  dirty: { clause: 'the agent stopped without committing', reason: 'details' },
-  nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
+  dirty: { clause: 'the agent left uncommitted work', reason: 'says_all' },
+  nothing_committed: { clause: 'the agent made no commits and left no changes', reason: 'details' },
   branch: { clause: 'its commits are not on the branch of the task', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'says_all' },
@@ -72,6 +72,16 @@ export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
   if (use === 'details') return clause;
   return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
+}
+
+/** In one line, and the lines that add something to it. */
+export function attentionDetails({ because, reason }: AttentionNeeded): {
+  readonly text: string;
+  readonly more: readonly string[];
+} {
+  const lines = reason.split('\n');
+  const more = attentionTexts[because].reason === 'details' ? lines : lines.slice(1);
+  return { text: attentionText({ because, reason }), more: more.filter((line) => line.trim() !== '') };
 }
 
 export function resolvedByText(resolver: TaskId): string {

@@ -170,11 +170,11 @@ async function shape(merger: TargetMerger, material: MergedInput): Promise<Made 
   if (isSame) return { ...replayed, note: branch.isLinear ? null : `Rebased without the merges of ${name}.` };
   if (merged.kind !== 'clean') return undefined;
   const why = !branch.isLinear
-    ? `without its merges, ${name} would give another result`
+    ? `${name} contains merge commits, and a rebase would lose their resolutions`
     : replayed === undefined
       ? `a single commit of ${name} conflicts, though the whole branch does not`
-      : `rebased commit by commit, ${name} would give another result than merged as a whole`;
-  return squash(merger, material, merged.tree, `Squashed instead of rebased: ${why}.`);
+      : `a rebase commit by commit gives another result than a merge of ${name}`;
+  return squash(merger, material, merged.tree, `Landed as one squashed commit: ${why}.`);
 }
 
 /** Rebase becomes squash here: the commits conflict one by one. */

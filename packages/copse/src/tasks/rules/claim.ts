@@ -53,7 +53,8 @@ export function decideClaim(
   policy: LeasePolicy,
 ): Decision<TaskEvent> {
   if (task.state.status !== 'ready') {
-    return refusedFor(task, `Cannot claim ${task.id}: it ${statusPredicate(task.state.status)}.`);
+    const act = claimant.isByHand === true ? 'work on' : 'claim';
+    return refusedFor(task, `Cannot ${act} ${task.id}: it ${statusPredicate(task.state.status)}.`);
   }
   const { delay } = task.state;
   if (delay !== null && delay.until > at) {

@@ -351,5 +351,8 @@ export function refuseUnlessAllowed(task: Task, action: TaskAction): Refused | u
 
 /** `does`: what the person asked for, if that is not the name of the action. */
 export function wrongStatus(task: Task, action: TaskAction, does = actionTexts[action](task.id)): Refused {
+  const { status } = task.state;
+  if ((action === 'pause' && status === 'paused') || (action === 'cancel' && status === 'cancelled'))
+    return refusedFor(task, `${task.id} is already ${status}.`);
   return refusedFor(task, `Cannot ${does}: it ${statusPredicate(task.state.status)}.`);
 }

@@ -11,6 +11,8 @@ interface Kept {
   readonly task: TaskId;
   readonly path: string;
   readonly reason: string;
+  /** Its task is not over, so that it is no candidate. */
+  readonly isInUse?: true;
 }
 
 /** `ignored`: files that only the trash has; undefined when git could not tell. */
@@ -33,7 +35,8 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
   for (const { task, path } of await candidates(context)) {
     const status = (await context.board.get('task', task))?.state.status ?? null;
     if (status === null || !isFinished(status)) {
-      kept.push({ task, path, reason: stillWanted(task, status) });
+      const reason = stillWanted(task, status);
+      kept.push({ task, path, reason, ...(status !== null && { isInUse: true }) });
       continue;
     }
     const outcome = await removeOne(context, task, options);

@@ -176,11 +176,15 @@ function refuseOthers(
   const foreign = (inside ?? []).filter(({ isOurs }) => !isOurs);
   const [first] = foreign;
   if (first !== undefined) {
-    const others = foreign.length === 1 ? '' : ` and ${counted(foreign.length - 1, 'more process', 'es')}`;
+    const others = foreign.length - 1;
+    const who =
+      others === 0
+        ? `${named(first)} is`
+        : `${named(first)} and ${counted(others, 'more process', 'es')} are`;
     return refuse(
       'foreign_process',
-      `${shown(path)} is in use: ${named(first)} is in ${shown(first.at)}${others}. Copse does not end what it did not start.`,
-      `Leave the folder or end the process (kill ${first.pid}), then: ${againOf(request) ?? `copse cleanup ${task}`}`,
+      `Worktree kept: ${who} in it: ${shown(path)}`,
+      `Leave the folder or end the process, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
     );
   }
   if (lease.kind === 'live' && lease.holder === 'elsewhere') {

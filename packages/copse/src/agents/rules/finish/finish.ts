@@ -157,8 +157,15 @@ function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict 
   if (uncommitted === null || uncommitted.length === 0) return undefined;
   if (onDirty === 'commit') return { kind: 'uncommitted' };
   const elsewhere = head === null ? '' : `\n${headText(facts, head)} ${switchText(facts, head)}`;
-  const reason = `There are uncommitted changes:\n${listed(uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
+  const reason = `${uncommittedText(task, uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
   return refusedDirty(reason, uncommitted, onDirty);
+}
+
+/** A person reads its first line in lists, so a single file is named there. */
+function uncommittedText(task: TaskId, files: readonly string[]): string {
+  const [first = ''] = files;
+  if (files.length === 1) return `The worktree of ${task} has 1 uncommitted file: ${shown(first)}`;
+  return `The worktree of ${task} has ${files.length} uncommitted files:\n${listed(files)}`;
 }
 
 function refusedDirty(

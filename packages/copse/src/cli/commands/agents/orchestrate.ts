@@ -262,7 +262,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
     const what =
       one.kind === 'placed'
         ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
-        : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
+        : shown(describeWaiting(one.waiting, now));
     output.line(`${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
   }
 }

@@ -8,8 +8,8 @@ import { openReportContext, requireRepository } from '../../../compose/open.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
 import { type EventNumber, type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
+import { failNoTaskHere } from '../../task-of-folder.ts';
 import { requireTaskId } from '../../with-board.ts';
 
 export async function withReporting<T>(
@@ -48,11 +48,7 @@ async function requireTask(
   const own = by.kind === 'session' ? (await board.get('session', by.session))?.task : undefined;
   const task = own ?? here ?? taskFrom(cli.env);
   if (task !== undefined) return task;
-  return fail(
-    'invalid',
-    `No task given, and ${shown(cli.cwd)} is not a task's worktree.`,
-    'copse list # lists the ids',
-  );
+  return failNoTaskHere(cli);
 }
 
 /** Git knows a worktree by its task's id. A folder that only has such a name has no record on the board. */

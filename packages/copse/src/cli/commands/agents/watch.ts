@@ -7,8 +7,8 @@ export async function run({ cli, program, options }: Invocation): Promise<void> 
   const { output } = cli;
   const isScreen = output.isTerminal && cli.stdin().isTTY === true && cli.env['TERM'] !== 'dumb';
   if (!isScreen) {
-    const why = cli.env['TERM'] === 'dumb' ? 'TERM is dumb' : 'input or output is no terminal';
-    output.note(`copse watch needs a terminal that it can draw on, and ${why}. This is copse status:`);
+    const why = cli.env['TERM'] === 'dumb' ? 'cannot draw with TERM=dumb' : 'needs a terminal';
+    output.note(`copse watch ${why}; showing copse status instead.`);
     const { run: status } = await import('../tasks/status.ts');
     return status({ cli, program, words: [], options });
   }

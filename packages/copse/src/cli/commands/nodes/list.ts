@@ -1,6 +1,6 @@
 import type { Context } from '../../../board/context.ts';
 import { spanText } from '../../../kernel/time.ts';
-import { counted, shown } from '../../../kernel/text.ts';
+import { counted, named, shown } from '../../../kernel/text.ts';
 import { type KnownNode, loadNodes } from '../../../machines/act/nodes.ts';
 import { isHeard, silenceText } from '../../../machines/rules/node.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
@@ -30,9 +30,14 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       const slots = node.facts === null ? '' : `/${node.facts.slots}`;
       const agents = `${held.length}${slots} busy`;
       const mark = node.id === here ? ' (this machine)' : '';
+      // The state of a node that left or is silent says when that began.
+      const isQuiet = node.leftAt !== null || !isHeard(silentMs, context.policy.nodes.silentMs);
       const style = isHeard(silentMs, context.policy.nodes.silentMs) ? 'green' : 'yellow';
       const state = cli.output.style(style, stateText(one, context));
-      cli.output.line(`${shown(node.name).padEnd(width)}  ${agents.padEnd(10)}  ${state}${mark}`);
+      const heard = isQuiet || silentMs === null ? '' : `, heard from ${spanText(silentMs)} ago`;
+      cli.output.line(`${shown(node.name).padEnd(width)}  ${agents.padEnd(10)}  ${state}${heard}${mark}`);
+      const tasks = held.map(({ id }) => id);
+      if (tasks.length > 0) cli.output.line(cli.output.style('dim', `    runs ${named(tasks)}`));
     }
     const left = options.all ? 0 : (await loadNodes(context, { withLeft: true })).length - nodes.length;
     if (left > 0)

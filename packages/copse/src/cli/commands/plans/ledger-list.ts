@@ -3,7 +3,7 @@ import { ledgerView } from '../../../operations/views/views.ts';
 import type { Invocation } from '../../invocation.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { indented } from '../../screen/render.ts';
-import { requireTaskOption } from './task-option.ts';
+import { requireTaskOrHere } from '../../task-of-folder.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -13,8 +13,7 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withBoard(cli, async ({ board, clock }) => {
-    const named = words[0] ?? options.task;
-    const task = await requireTaskOption(board, cli, named === undefined ? {} : { task: named });
+    const task = await requireTaskOrHere(board, cli, words[0] ?? options.task);
     const entries = await board.list('ledger', { task });
     if (options.json) {
       cli.output.json({ entries: entries.map(ledgerView) });

@@ -25,7 +25,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       return;
     }
     for (const { id, title } of tasks)
-      output.line(`${output.style('yellow', 'in_review')} ${id} ${shown(title)}`);
+      output.line(
+        `${output.style('yellow', 'Took')} ${id} out of the queue, back to review: ${shown(title)}`,
+      );
     if (isDryRun) for (const id of ids) output.line(`${id} would leave the queue`);
     output.line(`    The branches were not touched. ${effectText(restarts)}`);
     if (!isDryRun) output.line(output.style('dim', `  → copse merge ${ids.join(' ')}`));

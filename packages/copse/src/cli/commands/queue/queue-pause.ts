@@ -30,7 +30,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       output.json({ target, paused: both });
       return;
     }
-    output.line(`${output.style('yellow', 'paused')} the queue of ${shown(target)}`);
+    output.line(`${output.style('yellow', 'Paused')} the queue of ${shown(target)}`);
     if (what.includes('land'))
       output.line(`    Nothing lands on ${shown(target)}. ${checksText(runs.length)}`);
     if (what.includes('accept')) output.line('    New tasks wait outside; tasks in the queue still land.');

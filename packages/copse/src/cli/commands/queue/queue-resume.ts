@@ -26,7 +26,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       output.json({ target, paused: { accept: pausedView(accept), land: pausedView(land) } });
       return;
     }
-    output.line(`${output.style('cyan', 'resumed')} the queue of ${shown(target)}`);
+    output.line(`${output.style('cyan', 'Resumed')} the queue of ${shown(target)}`);
     if (accept !== null) output.line('    It still accepts no tasks: copse queue resume --accept');
     if (land !== null) output.line('    It still lands nothing: copse queue resume --land');
   });

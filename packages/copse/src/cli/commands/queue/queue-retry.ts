@@ -17,7 +17,7 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
       return;
     }
     for (const { task, target } of landings)
-      output.line(`${output.style('cyan', 'queued')} ${task} to land on ${shown(target)}`);
+      output.line(`${output.style('cyan', 'Queued')} ${task} to land on ${shown(target)}`);
     output.line(output.style('dim', '    A running orchestrator lands it; without one: copse merge'));
     output.line(output.style('dim', '  → copse queue --watch'));
   });

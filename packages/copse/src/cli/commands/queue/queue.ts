@@ -13,6 +13,7 @@ import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { withLook } from '../../../compose/look.ts';
+import { NO_TARGET, remedyOfNoTarget, requireTarget } from './queue-target.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
@@ -25,13 +26,14 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
   const waits = options.watch && canMove && !options.json ? waitForBoard(cli) : undefined;
   const shows = async (context: LookContext): Promise<void> => {
-    const load = () => loadShown(context, context.landing, options.target as BranchName | undefined);
+    const target = options.target === undefined ? undefined : await requireTarget(context, options.target);
+    const load = () => loadShown(context, context.landing, target);
     if (options.json) {
       cli.output.json({ queues: (await load()).map(queueView) });
       return;
     }
     if (waits !== undefined) await watch(cli, context, { load, waits });
-    print(cli, context, await load());
+    await print(cli, context, await load());
     if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
       cli.output.line(cli.output.style('dim', '  → copse queue --watch'));
   };
@@ -60,10 +62,12 @@ async function loadShown(
   return busy.length === 0 ? queues : busy;
 }
 
-function print({ output }: Cli, context: LookContext, queues: readonly QueueView[]): void {
+async function print({ output }: Cli, context: LookContext, queues: readonly QueueView[]): Promise<void> {
   const width = output.isTerminal ? output.columns() : Infinity;
   for (const line of pictureOf(output, queues, context)) output.line(cut(line, width));
-  if (queues.length === 0) output.line('There is no branch to land on.');
+  if (queues.length > 0) return;
+  output.line(NO_TARGET);
+  output.line(output.style('dim', `  → ${await remedyOfNoTarget(context)}`));
 }
 
 function pictureOf(

@@ -144,5 +144,6 @@ function requireSame(wanted: string, head: CommitId | null, id: string): void {
 }
 
 async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
-  await printStarted(cli, context, orFail(await sendBack(context, task.id, comment, unusable)), options);
+  const sent = orFail(await sendBack(context, task.id, comment, unusable));
+  await printStarted(cli, context, { ...sent, act: 'Sent back' }, options);
 }

@@ -40,11 +40,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       await tellPending(cli);
       return;
     default:
-      fail(
-        'invalid',
-        `copse config has no command ${JSON.stringify(what)}.`,
-        'copse config --help',
-      );
+      fail('invalid', `copse config has no command ${JSON.stringify(what)}.`, 'copse config --help');
   }
 }
 

@@ -27,7 +27,7 @@ import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { pendingRemedy, pendingText } from '../../pending.ts';
+import { PENDING_REMEDY, pendingText } from '../../pending.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -61,6 +61,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       if (remedy) cli.output.line(`  → ${remedy}`);
     }
   }
+  if (!options.json && checks.some(({ state }) => state === 'missing'))
+    cli.output.line(cli.output.style('dim', '– means: not here, and Copse works without it.'));
   const bad = checks.filter(({ state }) => state === 'problem').length;
   if (bad > 0)
     fail(
@@ -142,7 +144,7 @@ async function withSettings(cli: Cli): Promise<readonly HealthCheck[]> {
 async function settings(found: Repository): Promise<HealthCheck> {
   const pending = await loadPending(found);
   const text = pending.isFirst ? null : pendingText(pending);
-  if (text !== null) return problem('settings', text, pendingRemedy(pending));
+  if (text !== null) return problem('settings', text, PENDING_REMEDY);
   await configOf(found);
   const files = Object.entries(pending.present.files).flatMap(([name, is]) => (is === null ? [] : [name]));
   return fine(
@@ -254,10 +256,16 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
 
 /** Where a reason ends with a command that installs a program, that command is the remedy. */
 function unable(name: string, reason: string): HealthCheck {
+  const { found, install } = splitInstall(reason);
+  return problem(name, found, install ?? AFTER_REPAIR);
+}
+
+function splitInstall(reason: string): { readonly found: string; readonly install: string | null } {
   const [, found, install] =
     /^(.*?)(?:\. Install it)?: ((?:npm|apt|brew) install [^:]+?)\.?$/.exec(reason) ?? [];
-  if (found === undefined || install === undefined) return problem(name, reason, AFTER_REPAIR);
-  return problem(name, `${found}.`, install);
+  return found === undefined || install === undefined
+    ? { found: reason, install: null }
+    : { found: `${found}.`, install };
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
@@ -289,7 +297,9 @@ async function confinement(cli: Cli): Promise<readonly HealthCheck[]> {
   const can = (name: string, sandbox: Sandboxed, why: string | null) => {
     if (why === null) return fine(name, `agents can use "sandbox: ${sandbox}"`);
     const found = `agents cannot use "sandbox: ${sandbox}": ${why}`;
-    return asked.has(sandbox) ? unable(name, found) : missing(name, found, null);
+    if (asked.has(sandbox)) return unable(name, found);
+    const split = splitInstall(found);
+    return missing(name, split.found, split.install);
   };
   return [can('sandbox', 'runtime', here.runtime), can('docker', 'docker', here.docker), processes(here)];
 }
@@ -314,9 +324,9 @@ async function sandboxesAskedFor(cli: Cli): Promise<ReadonlySet<Sandboxed>> {
 
 function processes(here: Confinement): HealthCheck {
   const isComplete = here.hasGroups && here.reaper !== null;
-  return isComplete
-    ? fine('processes', processesFound(here))
-    : missing('processes', processesFound(here), null);
+  if (isComplete) return fine('processes', processesFound(here));
+  const remedy = here.reaper === null ? 'Install perl or python3, for the reaper.' : null;
+  return missing('processes', processesFound(here), remedy);
 }
 
 /** How the processes of agents without a sandbox are found when they hide. */
@@ -324,10 +334,10 @@ function processesFound({ hasGroups, reaper }: Confinement): string {
   if (hasGroups && reaper !== null)
     return `Copse finds and ends all processes of an agent (with control groups and ${reaper})`;
   if (hasGroups)
-    return 'a process that moves to another control group can outlive its agent: install perl or python3 for the reaper';
+    return 'a process that moves to another control group can outlive its agent, because there is no reaper';
   if (reaper !== null)
     return `a process that kills the reaper (${reaper}) can outlive its agent: this machine has no control groups for Copse`;
-  return 'a process that clears its environment and leaves its parent can outlive its agent: install perl or python3 for the reaper';
+  return 'a process that clears its environment and leaves its parent can outlive its agent, because there is no reaper';
 }
 
 function gigabytes(bytes: number): string {

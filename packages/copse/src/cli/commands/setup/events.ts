@@ -28,7 +28,8 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const last = options.last === undefined ? undefined : requireNumber(options.last, '--last must be a number');
+  const last =
+    options.last === undefined ? undefined : requireNumber(options.last, '--last must be a number');
   const from = options.after === undefined ? undefined : requireCursor(options.after);
   const waits = options.follow ? waitForBoard(cli) : undefined;
   const following = withBoard(cli, tell, waits && { patience: waits.patience });

@@ -78,7 +78,7 @@ function proposal(installed: readonly DetectedRuntime[]): string {
       ? [
           '# No agent program was found (copse agents detect). Any program can be one:',
           '# agents:',
-          '#   mine:',
+          '#   my-agent:',
           '#     command: ./my-agent.sh',
         ]
       : [

@@ -36,6 +36,10 @@ end
 export async function run({ cli, words }: Invocation): Promise<void> {
   const shell = shells.find((known) => known === words[0]);
   if (shell === undefined)
-    return fail('invalid', `The shell must be one of ${shells.join(', ')}, not "${words[0] ?? ''}".`, 'copse shell-init bash');
+    return fail(
+      'invalid',
+      `The shell must be one of ${shells.join(', ')}, not "${words[0] ?? ''}".`,
+      'copse shell-init bash',
+    );
   await cli.output.raw(shell === 'fish' ? fish : posix);
 }

@@ -50,7 +50,7 @@ export async function checkAgent(cli: Cli, { agent, json }: DefinitionOptions & 
     const meant = near === undefined ? '' : ` Did you mean ${near}?`;
     fail(
       'invalid',
-      `copse.yml has no agent called ${JSON.stringify(agent)}; it has ${known.join(', ')}.${meant}`,
+      `copse.yml has no agent ${JSON.stringify(agent)}.${meant} Agents: ${known.join(', ')}.`,
       'copse agents',
     );
   }

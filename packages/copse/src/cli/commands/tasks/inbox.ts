@@ -1,6 +1,7 @@
 import { isOrchestrated, withLook } from '../../../compose/look.ts';
 import { loadOverview } from '../../../explain/overview.ts';
 import { oneLine } from '../../../explain/rules/reason.ts';
+import { statusTexts } from '../../../explain/rules/status.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -38,7 +39,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 function print({ output }: Cli, needs: readonly NeedsYou[], now: Timestamp): void {
   for (const need of needs) {
     output.line(headline(need, now));
-    output.line(`      ${shown(oneLine(need.reason))}`);
+    // The headline says that already.
+    if (need.reason !== statusTexts.in_review) output.line(`      ${shown(oneLine(need.reason))}`);
     for (const command of commandsFor(need)) output.line(output.style('dim', `  → ${command}`));
   }
   if (needs.length > 0) return;

@@ -14,6 +14,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, { command: options.command }, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
-    await printStarted(cli, context, orFail(await restartTask(context, id, options.answer ?? null)), options);
+    const restarted = orFail(await restartTask(context, id, options.answer ?? null));
+    await printStarted(cli, context, { ...restarted, act: 'Restarted' }, options);
   });
 }

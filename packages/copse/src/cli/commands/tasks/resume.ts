@@ -14,6 +14,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, { command: options.command }, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
-    await printStarted(cli, context, orFail(await resumeTask(context, id, options.message ?? null)), options);
+    const resumed = orFail(await resumeTask(context, id, options.message ?? null));
+    await printStarted(cli, context, { ...resumed, act: 'Resumed' }, options);
   });
 }

@@ -9,13 +9,20 @@ import { attemptView, workspaceView } from '../../../operations/views/task-views
 import { artifactView, ledgerView, taskView } from '../../../operations/views/views.ts';
 import type { Undoing } from '../../../queue/rules/undo-landing.ts';
 import { formatPriority } from '../../../tasks/rules/priority.ts';
-import { type Task, type TaskStatus, delayCauses, statusPredicate } from '../../../tasks/rules/task.ts';
+import {
+  type AttentionCause,
+  type Task,
+  type TaskStatus,
+  delayCauses,
+  statusPredicate,
+} from '../../../tasks/rules/task.ts';
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cutAtWords } from '../../screen/screen.ts';
 import { columnsFor, fields, indented, phaseText, taskLine } from '../../screen/render.ts';
-import { requireTaskId, withBoard } from '../../with-board.ts';
+import { requireTaskOrHere } from '../../task-of-folder.ts';
+import { withBoard } from '../../with-board.ts';
 import { type ShowFacts, type ShownAttempt, loadFacts } from './facts/show-facts.ts';
 
 interface Options {
@@ -24,7 +31,7 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withBoard(cli, async (context) => {
-    const id = await requireTaskId(context.board, words[0] ?? '');
+    const id = await requireTaskOrHere(context.board, cli, words[0]);
     const task = await context.board.get('task', id);
     if (task === undefined) fail('not_found', `${id} was just deleted.`, 'copse list');
     const facts = await loadFacts(cli, context, task);
@@ -132,7 +139,9 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
     output.line(`    ${kind} (${age(at, now)}) ${indented(shown(text), 8).trimStart()}`);
   }
   if (facts.artifacts.length > 0) output.line(`\n${output.style('bold', 'Artifacts')}`);
-  for (const { kind, address } of facts.artifacts) output.line(`    ${kind} ${shown(address)}`);
+  // Each attempt records its results, which may be those of the one before.
+  const artifacts = new Set(facts.artifacts.map(({ kind, address }) => `${kind} ${shown(address)}`));
+  for (const artifact of artifacts) output.line(`    ${artifact}`);
 }
 
 /** Which agent may take it, and which one has it. */
@@ -185,15 +194,31 @@ function askedText(session: Session | undefined): string | null {
   return `The agent asked to use ${shown(oneLine(tool))}: ${shown(oneLine(what))}\n→ ${answer.isAllowed ? 'allowed' : 'denied'}${said}`;
 }
 
+/** How an attempt ended whose work needs a person. */
+const endedTexts: Readonly<Record<AttentionCause, string>> = {
+  dirty: 'with uncommitted files',
+  nothing_committed: 'without commits',
+  branch: 'with commits on another branch',
+  commit_message: 'with unconventional commit messages',
+  accept: 'while an accept command failed',
+  conflict: 'with a conflict',
+  checks: 'with failing checks',
+  unfit: 'with files that some systems cannot check out',
+  push: 'with work that could not be pushed',
+  landing: 'with work that could not land',
+  unreadable: 'with a worktree that Copse cannot read',
+};
+
 /** `1. completed after 10 min (claude, 12.3k tokens, $0.12)`, and below it the agent's words. */
 function attemptLines(
-  { attempt, agent, usage, words }: ShownAttempt,
+  { attempt, agent, usage, needs, words }: ShownAttempt,
   number: number,
   now: Timestamp,
 ): readonly string[] {
   const { end, startedAt } = attempt;
   const code = end?.exitCode ? `, exit code ${end.exitCode}` : '';
-  const result = end === null ? 'running for' : `${phaseText(end.reason)}${code} after`;
+  const ended = needs === null ? phaseText(end?.reason ?? '') : `ended ${endedTexts[needs]}`;
+  const result = end === null ? 'running for' : `${ended}${code} after`;
   const notes = [...(agent === null ? [] : [shown(agent)]), ...(usage === null ? [] : [usageText(usage)])];
   const about = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   const line = `    ${number}. ${result} ${spanText((end?.at ?? now) - startedAt)}${about}`;

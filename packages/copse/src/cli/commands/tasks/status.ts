@@ -1,17 +1,16 @@
 import { isOrchestrated, withLook } from '../../../compose/look.ts';
-import { hasBoard, requireRepository, worktreeNameOf } from '../../../compose/open.ts';
+import { hasBoard } from '../../../compose/open.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
 import { loadOverview } from '../../../explain/overview.ts';
 import { type Why, whyTask } from '../../../explain/why.ts';
-import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { overviewView } from '../../../operations/views/overview-views.ts';
 import type { LookContext } from '../../../queue/context.ts';
-import { workspaceOf } from '../../../workspaces/act/context.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { panelLines } from '../../screen/panels.ts';
 import { cut } from '../../screen/screen.ts';
 import { taskLine } from '../../screen/render.ts';
+import { taskOfFolder } from '../../task-of-folder.ts';
 import { explainNoBoard } from '../setup/alone.ts';
 
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
@@ -34,15 +33,10 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
 /** The task of the worktree around the folder, or of the agent's session that asks. */
 async function whyHere(cli: Cli, context: LookContext): Promise<Why | undefined> {
   const id =
-    (await taskOfWorktree(cli, context)) ?? (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
+    (await taskOfFolder(context.board, cli)) ??
+    (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
   const why = id === undefined ? undefined : await whyTask(context, id);
   return why?.kind === 'done' ? why.value : undefined;
-}
-
-/** Git knows a worktree by its task's id. A folder that only has such a name has no record on the board. */
-async function taskOfWorktree(cli: Cli, context: LookContext): Promise<TaskId | undefined> {
-  const id = parseTaskId(worktreeNameOf(requireRepository(cli)) ?? '');
-  return id !== undefined && (await workspaceOf(context, id)) !== undefined ? id : undefined;
 }
 
 /** Its status, why in a sentence, and the next command. */

@@ -4,12 +4,12 @@ import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskOrHere } from '../../task-of-folder.ts';
 import { withLook } from '../../../compose/look.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withLook(cli, async (context) => {
-    const id = await requireTaskId(context.board, words[0] ?? '');
+    const id = await requireTaskOrHere(context.board, cli, words[0]);
     const { task, because, next } = orFail(await whyTask(context, id));
     if (options.json) {
       cli.output.json({ task: taskView(task), because, next });

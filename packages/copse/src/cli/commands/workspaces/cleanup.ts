@@ -6,7 +6,7 @@ import {
 } from '../../../workspaces/discard/cleanup.ts';
 import { removeWorkspace } from '../../../workspaces/discard/remove.ts';
 import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
-import { shown } from '../../../kernel/text.ts';
+import { counted, shown } from '../../../kernel/text.ts';
 import { keptView, removedView } from '../../../operations/views/workspace-views.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
@@ -109,6 +109,12 @@ function print({ output }: Cli, { removed, kept }: Cleaned): void {
     for (const line of removedLines(one, output)) output.line(line);
     if (hasPaused) output.line(`    ${task} is paused now. To go on with it: copse work ${task}`);
   }
-  for (const { path, reason } of kept) output.line(`Kept ${shown(path)}\n    ${shown(reason)}`);
-  if (removed.length + kept.length === 0) output.line('No worktrees to remove.');
+  const refused = kept.filter(({ isInUse }) => isInUse !== true);
+  for (const { path, reason } of refused) output.line(`Kept ${shown(path)}\n    ${shown(reason)}`);
+  const inUse = kept.length - refused.length;
+  if (removed.length + refused.length === 0)
+    output.line('Nothing to remove: no done or cancelled task has a worktree.');
+  if (inUse === 0) return;
+  output.line(`Kept ${counted(inUse, 'worktree')} of tasks that are not over.`);
+  output.line(output.style('dim', '  → copse worktrees'));
 }

@@ -6,9 +6,8 @@ import { type WorkspaceContext, workspaceOf } from '../../../workspaces/act/cont
 import { requireRepository } from '../../../compose/open.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
-import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
+import { failNoTaskHere } from '../../task-of-folder.ts';
 import { requireTaskIdAmong } from '../../with-workspaces.ts';
 
 export async function requireTaskHere(
@@ -25,11 +24,7 @@ export async function requireTaskHere(
   // The runner runs commands of its agent outside of the worktree.
   const own = context.by.kind === 'session' ? taskFrom(cli.env) : undefined;
   if (own !== undefined) return own;
-  return fail(
-    'invalid',
-    `No task given, and ${shown(top)} is not a task's worktree.`,
-    'copse worktrees # lists the ids',
-  );
+  return failNoTaskHere(cli);
 }
 
 /** Tasks with a worktree on this machine, deleted tasks included. */

@@ -96,7 +96,7 @@ async function workOn(
   if (!canAsk(cli, options)) {
     return fail(
       'wrong_status',
-      `${describe(id, existing)} Resume it or reset it.`,
+      describe(id, existing),
       `copse work ${id} --resume`,
       `copse work ${id} --reset # rescues its contents first`,
     );
@@ -112,11 +112,12 @@ async function workOn(
 
 function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existing): string {
   const facts = [
-    uncommitted === 0 ? 'nothing uncommitted' : counted(uncommitted, 'uncommitted change'),
-    ownCommits === 0 ? 'no commits of its own' : `${counted(ownCommits, 'commit')} of its own`,
-    crashes === 0 ? 'no crash' : counted(crashes, 'crash', 'es'),
+    ...(uncommitted === 0 ? [] : [counted(uncommitted, 'uncommitted change')]),
+    ...(ownCommits === 0 ? [] : [`${counted(ownCommits, 'commit')} of its own`]),
+    ...(uncommitted + ownCommits === 0 ? ['no changes'] : []),
+    ...(crashes === 0 ? [] : [counted(crashes, 'crash', 'es')]),
   ];
-  return `${id} already has a worktree at ${shown(path)}: ${facts.join(', ')}.`;
+  return `${id} already has a worktree (${facts.join(', ')}): ${shown(path)}`;
 }
 
 function print({ output }: Cli, { task, workspace }: Done): void {

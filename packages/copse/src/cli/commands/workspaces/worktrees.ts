@@ -5,6 +5,7 @@ import {
   listSpareWorktrees,
   listWorktrees,
 } from '../../../workspaces/act/worktree-list.ts';
+import { isFinished } from '../../../tasks/rules/task.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { worktreeView } from '../../../operations/views/workspace-views.ts';
@@ -84,7 +85,7 @@ const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style
 function print({ output }: Cli, one: ListedWorktree, now: Timestamp, size: FolderSize | undefined): void {
   const { workspace, status, title, path } = one;
   const columns = columnsFor(output);
-  const head = `${workspace.task} ${status.toUpperCase()}`;
+  const head = `${workspace.task} ${status.toUpperCase().replaceAll('_', ' ')}`;
   const since = ` (${age(workspace.preparedAt, now)}) `;
   const name = cutAtWords(shown(title ?? ''), columns - head.length - since.length);
   output.line(`${output.style(styles[status], head)}${since}${name}`.trimEnd());
@@ -113,6 +114,12 @@ function sizeText({ bytes, isWhole }: FolderSize): string {
   return bytes < MEGABYTE ? 'less than 1 MB' : megabytesText(bytes);
 }
 
+function nextOf({ workspace: { task }, isReadyToMerge, taskStatus }: ListedWorktree): readonly string[] {
+  if (taskStatus === null || isFinished(taskStatus)) return [`to remove: copse cleanup ${task}`];
+  if (!isReadyToMerge) return [];
+  return [taskStatus === 'in_review' ? `in review: copse review ${task}` : `ready: copse merge ${task}`];
+}
+
 function details(one: ListedWorktree): readonly string[] {
   const { workspace, branch, ahead, uncommitted, operation, why, taskStatus, status } = one;
   const task = taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`;
@@ -126,7 +133,6 @@ function details(one: ListedWorktree): readonly string[] {
     ahead === null ? 'base unknown' : `${ahead} ahead`,
     uncommitted === null ? 'changes unknown' : `${uncommitted} uncommitted`,
     ...(operation === null ? [] : [`${shown(operation)} in progress`]),
-    ...(one.isReadyToMerge ? [`ready: copse merge ${workspace.task}`] : []),
-    ...(status === 'left_over' ? [`to remove: copse cleanup ${workspace.task}`] : []),
+    ...nextOf(one),
   ];
 }

@@ -5,7 +5,7 @@ import { taskStatuses } from '../../../tasks/rules/task.ts';
 import { run as list } from '../../commands/tasks/list.ts';
 import { run as show } from '../../commands/tasks/show.ts';
 import type { CopseCommand } from '../command.ts';
-import { type CommandEntry, type On, aTask, byComma, withDefinition } from '../parts.ts';
+import { type CommandEntry, type On, byComma, taskHere, withDefinition } from '../parts.ts';
 
 export const dailyCommands: readonly CommandEntry[] = [
   { names: ['status'], add: addStatus },
@@ -74,7 +74,9 @@ function addList(program: CopseCommand, on: On): void {
     .option('--limit <n>', 'at most n tasks')
     .option('--watch', 'keep showing the list, until q or Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore" }')
-    .details('On a terminal, long lines are cut. To read a whole reason: copse why <id>. The tasks that wait for you: copse inbox')
+    .details(
+      'On a terminal, long lines are cut. To read a whole reason: copse why <id>. The tasks that wait for you: copse inbox',
+    )
     .examples([
       ['copse list --status ready,pending', 'which tasks have not started'],
       ['copse list --sort age --limit 10', 'the ten tasks that have waited longest'],
@@ -100,7 +102,7 @@ function addInbox(program: CopseCommand, on: On): void {
 function addShow(program: CopseCommand, on: On): void {
   program
     .command('show')
-    .argument('<id>', 'a task id, or the unique beginning of one')
+    .argument('[id]', taskHere)
     .description('Show a task with its ledger and artifacts.')
     .option('--json', 'print the task as JSON')
     .examples([
@@ -113,7 +115,7 @@ function addShow(program: CopseCommand, on: On): void {
 function addWhy(program: CopseCommand, on: On): void {
   program
     .command('why')
-    .argument('<id>', aTask)
+    .argument('[id]', taskHere)
     .description('Explain the status of a task, and what to do about it.')
     .option('--json', 'print { "task", "because", "next" }')
     .examples([

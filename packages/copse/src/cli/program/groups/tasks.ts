@@ -2,7 +2,7 @@
 
 import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
 import type { CopseCommand } from '../command.ts';
-import { type CommandEntry, type On, byComma, withDefinition, aTask } from '../parts.ts';
+import { type CommandEntry, type On, byComma, withDefinition, taskHere } from '../parts.ts';
 
 export const tasksCommands: readonly CommandEntry[] = [
   { names: ['edit'], add: addEdit },
@@ -97,7 +97,7 @@ function addLedger(program: CopseCommand, on: On): void {
     .argument('<kind>', ledgerKinds.join(', '))
     .argument('<text...>', 'what the next agent should know (- for standard input)')
     .description('Add an entry to the ledger of a task.')
-    .option('--task <id>', 'the task (default: COPSE_TASK_ID, or the task of the current worktree)')
+    .option('--task <id>', 'the task (default: the task of the current worktree)')
     .option('--json', 'print the entry as JSON')
     .examples([
       ['copse ledger add learning "Migrations must run before the tests" --task a1b2', ''],
@@ -106,7 +106,7 @@ function addLedger(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/plans/ledger-add.ts')));
   ledger
     .command('list')
-    .argument('[id]', `${aTask} (default: COPSE_TASK_ID)`)
+    .argument('[id]', taskHere)
     .description('List the ledger of a task.')
     .option('--task <id>', 'the same as the argument')
     .option('--json', 'print { "entries": [...] }')

@@ -37,6 +37,18 @@ function addWorktrees(program: CopseCommand, on: On): void {
     .option('--all', 'also pooled worktrees and worktrees not created by Copse')
     .option('--size', 'show their sizes on disk (measures for at most 2 s)')
     .option('--json', 'print { "worktrees": [...] }')
+    .details(
+      [
+        'ACTIVE: an agent or a person works in it.',
+        'IDLE: its task waits; no agent or person works in it.',
+        'COMMITTED: all of its work is committed, and has not landed.',
+        'MERGED: all its commits landed.',
+        'KEPT: Copse keeps it until a person has looked; copse why says at what.',
+        'LEFT OVER: its task is over.',
+        'MISSING: its folder was deleted.',
+        'BROKEN: git no longer knows it as a worktree of this repository.',
+      ].join('\n'),
+    )
     .examples([
       ['copse worktrees --all', ''],
       ['copse worktrees --size', 'which ones fill the disk'],

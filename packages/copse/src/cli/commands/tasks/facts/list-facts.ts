@@ -97,7 +97,7 @@ async function addPlaces(cli: Cli, context: Context, facts: Map<TaskId, ListedFa
     for (const { task, position, state, standing } of entries) {
       const queue = { position, of: entries.length, state, why: standingText(standing) };
       const waiting = facts.get(task)?.waiting ?? null;
-      const place = waiting ?? `${position} of ${queue.of} in the queue: ${queue.why}`;
+      const place = waiting ?? `${position} of ${queue.of} in the queue, ${queue.why}`;
       facts.set(task, { waiting, queue, place });
     }
 }

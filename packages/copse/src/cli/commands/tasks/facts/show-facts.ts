@@ -13,7 +13,7 @@ import { type Usage, addUsage, isNothing, noUsage } from '../../../../kernel/usa
 import { undoingOf } from '../../../../queue/act/undoing.ts';
 import type { Landing } from '../../../../queue/rules/landing.ts';
 import type { Attempt } from '../../../../tasks/rules/attempt.ts';
-import type { Task } from '../../../../tasks/rules/task.ts';
+import type { AttentionCause, Task } from '../../../../tasks/rules/task.ts';
 import type { Workspace } from '../../../../workspaces/rules/workspace.ts';
 import type { Cli } from '../../../invocation.ts';
 
@@ -62,6 +62,8 @@ export interface ShownAttempt {
   readonly attempt: Attempt;
   readonly agent: string | null;
   readonly usage: Usage | null;
+  /** Why its work needs a person, if it ended so. */
+  readonly needs: AttentionCause | null;
   /** What its agent said at its end: a summary, or a question. */
   readonly words: string | null;
 }
@@ -76,8 +78,15 @@ async function loadAttempts(
   if (attempts.length === 0) return [];
   const usages = new Map<string, Usage[]>();
   const words = new Map<string, string>();
-  const types = ['session.used', 'session.completed', 'session.stuck'] as const;
+  const needs = new Map<string, AttentionCause>();
+  const types = ['session.used', 'session.completed', 'session.stuck', 'task.needs_attention'] as const;
   for await (const { event } of eventsSoFar(board, { after: 0 as EventNumber, task, types })) {
+    if (event.type === 'task.needs_attention') {
+      // One transaction ends the attempt and says what became of the task.
+      const ended = attempts.find(({ end }) => end?.at === event.at);
+      if (ended !== undefined) needs.set(ended.id, event.because);
+      continue;
+    }
     const { id } = attempts.findLast((one) => one.session === event.id && one.startedAt <= event.at) ?? {};
     if (id === undefined) continue;
     if (event.type === 'session.used') usages.set(id, [...(usages.get(id) ?? []), event.usage]);
@@ -88,6 +97,7 @@ async function loadAttempts(
     attempt,
     agent: sessions.find(({ id }) => id === attempt.session)?.agent ?? null,
     usage: usageOf(usages.get(attempt.id) ?? []),
+    needs: needs.get(attempt.id) ?? null,
     words: words.get(attempt.id) ?? null,
   }));
 }
