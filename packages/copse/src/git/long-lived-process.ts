@@ -177,7 +177,8 @@ const started = new Set<LongLivedProcess>();
 
 /** Ends those of a repository. Another command of this process that asks them again starts them again. */
 export async function restGits(home: string): Promise<void> {
-  await Promise.all([...started].map((one) => (one.home === home ? one.rest() : undefined)));
+  const own = [...started].filter((one) => one.home === home);
+  await Promise.all(own.map((one) => one.rest()));
 }
 
 /** Ends those of all repositories. */

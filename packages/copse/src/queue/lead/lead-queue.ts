@@ -39,7 +39,7 @@ import { act } from './statuses/acting.ts';
 import { decide } from './statuses/deciding.ts';
 import { land } from './statuses/landing.ts';
 import { look, openLandings } from './statuses/looking.ts';
-import type { LeadEnd, Leading, QueueOptions, Status, StatusOf } from './statuses/status.ts';
+import type { LeadEnd, Leading, QueueOptions, Status, InStatus } from './statuses/status.ts';
 
 /** Until no check is running and none can start. */
 export async function leadQueue(context: RunContext, lead: Lead, options: QueueOptions): Promise<void> {
@@ -149,7 +149,7 @@ class QueueLeader implements Leading {
   }
 
   /** A change that is refused again and again must not keep the machine busy. */
-  async #pause({ hasLanded }: StatusOf<'changed'>): Promise<Status> {
+  async #pause({ hasLanded }: InStatus<'changed'>): Promise<Status> {
     const { clock, policy } = this.context;
     this.#vainLooks = hasLanded ? 0 : Math.min(this.#vainLooks + 1, policy.landing.longestPause);
     if (this.#vainLooks > 0)

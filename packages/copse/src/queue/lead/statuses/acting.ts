@@ -7,9 +7,9 @@ import { explainRejection } from '../rejection.ts';
 import { placeRuns, saveQueue } from '../save-queue.ts';
 import { recordWaits } from '../waits.ts';
 import { setAside } from './landing.ts';
-import { LEAD_LOST, type Leading, type Status, type StatusOf } from './status.ts';
+import { LEAD_LOST, type Leading, type Status, type InStatus } from './status.ts';
 
-export async function act(leading: Leading, { seen, plan, landed }: StatusOf<'acting'>): Promise<Status> {
+export async function act(leading: Leading, { seen, plan, landed }: InStatus<'acting'>): Promise<Status> {
   const { context, lead, runs: checks, options, process } = leading;
   const { queue, landings, base } = seen;
   // A slot is free only once its abandoned check has ended.

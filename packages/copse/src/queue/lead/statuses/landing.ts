@@ -7,17 +7,14 @@ import type { WaitReason } from '../../rules/wait-reason.ts';
 import { giveUpLanding } from '../hand-back.ts';
 import { type FoundBase, type LandPlan, type StackMoved, findInTheWay, landPlanned } from '../land.ts';
 import { waitInQueue } from '../waits.ts';
-import { LEAD_LOST, type Leading, type Seen, type Status, type StatusOf } from './status.ts';
+import { LEAD_LOST, type Leading, type Seen, type Status, type InStatus } from './status.ts';
 
 interface Planned {
   readonly land: LandPlan;
   readonly base: FoundBase;
 }
 
-export async function land(
-  leading: Leading,
-  { seen, plan, land }: StatusOf<'landing'>,
-): Promise<Status> {
+export async function land(leading: Leading, { seen, plan, land }: InStatus<'landing'>): Promise<Status> {
   if (await hasBaseMoved(leading, seen)) return { kind: 'changed', hasLanded: false };
   const { context, lead, required } = leading;
   const { memory, onLanded, onStep = () => {} } = leading.options;
@@ -51,7 +48,10 @@ export async function land(
 }
 
 /** The remote is asked once more right before a landing, unless it was asked a moment ago. */
-async function hasBaseMoved({ context, bases }: Leading, { base, landings: [first] }: Seen): Promise<boolean> {
+async function hasBaseMoved(
+  { context, bases }: Leading,
+  { base, landings: [first] }: Seen,
+): Promise<boolean> {
   if (!context.landing.push || !bases.isOld || first === undefined) return false;
   const now = await bases.find(first, { isAboutToLand: true });
   return now.kind === 'unknown' || now.onto !== base.onto || now.local !== base.local;

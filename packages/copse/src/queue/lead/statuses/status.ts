@@ -29,7 +29,7 @@ export type Status =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'ended'; readonly because: LeadEnd };
 
-export type StatusOf<Kind extends Status['kind']> = Extract<Status, { kind: Kind }>;
+export type InStatus<Kind extends Status['kind']> = Extract<Status, { kind: Kind }>;
 
 export type LeadEnd = 'idle' | 'stopped' | 'lead_lost';
 
