@@ -8,12 +8,14 @@ import { shown } from '../../../kernel/text.ts';
 import { queueView } from '../../../operations/views/queue-views.ts';
 import { eventLine } from '../../screen/event-line.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { isQuit, isSuspend } from '../../screen/keys.ts';
 import { tellEvents } from '../../screen/live-view.ts';
 import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { withLook } from '../../../compose/look.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
+import type { Terminal } from '../../watch/terminal.ts';
 
 interface Options {
   readonly target?: string;
@@ -92,6 +94,7 @@ async function watch(
   const screen = new Screen(cli.output);
   tellBy((text) => screen.log([text]));
   let woken = new AbortController();
+  const keys = await openKeys(cli, { quit: () => stop.abort(), screen, redraw: () => woken.abort() });
   const subscription = await board.onChange(() => woken.abort());
   const told = tellEvents(context, await board.lastEvent(), stop.signal, async (event) => {
     screen.log(await linesOf(cli, context, event));
@@ -101,7 +104,10 @@ async function watch(
   try {
     while (!stop.signal.aborted) {
       woken = new AbortController();
-      const foot = cli.output.style('dim', '── Ctrl+C closes this view ──');
+      const foot = cli.output.style(
+        'dim',
+        `── ${keys === undefined ? '' : 'q or '}Ctrl+C closes this view ──`,
+      );
       screen.draw([...pictureOf(cli.output, await load(), context), foot]);
       await clock.sleep(REDRAW_MS, AbortSignal.any([stop.signal, woken.signal]));
       await clock.sleep(GATHER_MS, stop.signal);
@@ -111,7 +117,38 @@ async function watch(
     await told;
     await subscription.stop();
     screen.close();
+    keys?.leave();
   }
+}
+
+/** Raw keys, so that none is written over the picture. Undefined where the input is no terminal. */
+async function openKeys(
+  cli: Cli,
+  {
+    quit,
+    redraw,
+    screen,
+  }: { readonly quit: () => void; readonly redraw: () => void; readonly screen: Screen },
+): Promise<Terminal | undefined> {
+  if (!cli.stdin().isTTY) return undefined;
+  const { Terminal, stopUntilContinued } = await import('../../watch/terminal.ts');
+  const { savedTerminal } = await import('../../watch/guard.ts');
+  const suspend = async () => {
+    screen.close();
+    await terminal.outside(stopUntilContinued);
+    redraw();
+  };
+  const terminal = new Terminal(cli, {
+    saved: savedTerminal(),
+    isShared: true,
+    onKey: (key) => (isQuit(key) ? quit() : isSuspend(key) && void suspend()),
+    onResize: redraw,
+    onGone: quit,
+  });
+  terminal.enter();
+  // Also after an uncaught error.
+  process.once('exit', () => terminal.leave());
+  return terminal;
 }
 
 const told: ReadonlySet<EventType> = new Set<EventType>([
