@@ -15,6 +15,7 @@ import { loadQueues } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
+import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
 import { questionText } from './question.ts';
@@ -123,8 +124,11 @@ function needOf(task: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | 
   switch (state.status) {
     case 'stuck':
       return { kind: 'question', reason, details: state.reason };
-    case 'in_review':
-      return state.pullRequest?.is === 'wanted' ? undefined : { kind: 'review', reason, details: reason };
+    case 'in_review': {
+      const { pullRequest } = state;
+      if (pullRequest?.is === 'wanted') return undefined;
+      return { kind: 'review', reason, details: pullRequest === null ? reason : summarise(pullRequest) };
+    }
     case 'needs_attention':
       return { kind: 'attention', reason, details: `${attentionClause(state.because)}\n${state.reason}` };
     case 'failed':

@@ -3,7 +3,7 @@
 import type { Timestamp } from './ids.ts';
 
 /** What every event has; the room adds its own fields. */
-export interface EventOf<Type extends string, Id> {
+export interface EventHead<Type extends string, Id> {
   readonly type: Type;
   /** Of the record that it happened to. */
   readonly id: Id;

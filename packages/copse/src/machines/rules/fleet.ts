@@ -5,7 +5,7 @@
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import { type EventOf, existing } from '../../kernel/evolution.ts';
+import { type EventHead, existing } from '../../kernel/evolution.ts';
 import { raised } from '../../board/rules/term.ts';
 import type { AgentName, FencingToken, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
@@ -21,7 +21,7 @@ export interface Resource {
   readonly heldUntil: Timestamp | null;
 }
 
-type OfResource<T extends string> = EventOf<T, ResourceName>;
+type OfResource<T extends string> = EventHead<T, ResourceName>;
 
 export type ResourceEvent =
   | (OfResource<'resource.taken'> & {
@@ -102,7 +102,7 @@ export interface Schedule {
   readonly nextAt: Timestamp | null;
 }
 
-type OfSchedule<T extends string> = EventOf<T, ScheduleId>;
+type OfSchedule<T extends string> = EventHead<T, ScheduleId>;
 
 export type ScheduleEvent =
   | (OfSchedule<'schedule.set'> & Pick<Schedule, 'agent' | 'name' | 'timing' | 'enabled' | 'nextAt'>)

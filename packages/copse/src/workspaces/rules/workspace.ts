@@ -10,7 +10,7 @@
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Escape } from './escape.ts';
-import { type EventOf, existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from '../../kernel/ids.ts';
 
 type WorkspaceStrategy = 'git_worktree' | 'static' | 'none';
@@ -80,7 +80,7 @@ export const workspaceTransitions = {
 
 export type WorkspaceAction = keyof typeof workspaceTransitions;
 
-type Of<T extends string> = EventOf<T, WorkspaceId>;
+type Of<T extends string> = EventHead<T, WorkspaceId>;
 
 export type WorkspaceEvent =
   | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)

@@ -8,7 +8,6 @@ import { shown } from '../../../kernel/text.ts';
 import { queueView } from '../../../operations/views/queue-views.ts';
 import { eventLine } from '../../screen/event-line.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { isQuit, isSuspend } from '../../screen/keys.ts';
 import { tellEvents } from '../../screen/live-view.ts';
 import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
@@ -94,13 +93,13 @@ async function watch(
   const screen = new Screen(cli.output);
   tellBy((text) => screen.log([text]));
   let woken = new AbortController();
-  const keys = await openKeys(cli, { quit: () => stop.abort(), screen, redraw: () => woken.abort() });
   const subscription = await board.onChange(() => woken.abort());
   const told = tellEvents(context, await board.lastEvent(), stop.signal, async (event) => {
     screen.log(await linesOf(cli, context, event));
   });
   // The loop meets the same fault.
   told.catch(() => {});
+  const keys = await openKeys(cli, { quit: () => stop.abort(), screen, redraw: () => woken.abort() });
   try {
     while (!stop.signal.aborted) {
       woken = new AbortController();
@@ -114,10 +113,11 @@ async function watch(
     }
   } finally {
     stop.abort();
+    // Also when drawing fails: the message comes after it.
+    keys?.leave();
     await told;
     await subscription.stop();
     screen.close();
-    keys?.leave();
   }
 }
 
@@ -131,6 +131,7 @@ async function openKeys(
   }: { readonly quit: () => void; readonly redraw: () => void; readonly screen: Screen },
 ): Promise<Terminal | undefined> {
   if (!cli.stdin().isTTY) return undefined;
+  const { isQuit, isSuspend } = await import('../../screen/keys.ts');
   const { Terminal, stopUntilContinued } = await import('../../watch/terminal.ts');
   const { savedTerminal } = await import('../../watch/guard.ts');
   const suspend = async () => {
