@@ -19,7 +19,7 @@ import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
 import { questionText } from './question.ts';
-import { questionClause, waitingClause } from './rules/reason.ts';
+import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
 import {
   type LandingTask,
   type NeedsYou,
@@ -31,7 +31,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionDetails, failureClause, firstLine, statusTexts } from './rules/status.ts';
+import { attentionDetails, firstLine } from './rules/status.ts';
 import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
 
 export interface OverviewOptions {
@@ -116,26 +116,25 @@ async function needsOfTasks(
 }
 
 /** Undefined: it goes on without a person. */
-function needOf({ state, retries }: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | undefined {
+function needOf(task: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | undefined {
+  const stopped = stopReason(task);
+  if (stopped === null) return undefined;
+  const { state } = task;
+  const reason = stopped.clause === null ? stopped.reason : `${stopped.clause}: ${stopped.reason}`;
   switch (state.status) {
     case 'stuck':
-      return {
-        kind: 'question',
-        reason: `${statusTexts.stuck}: ${firstLine(state.reason)}`,
-        details: state.reason,
-      };
+      return { kind: 'question', reason, details: state.reason };
     case 'in_review': {
       const { pullRequest } = state;
       if (pullRequest?.is === 'wanted') return undefined;
-      const reason = pullRequest === null ? statusTexts.in_review : summarise(pullRequest);
-      return { kind: 'review', reason, details: reason };
+      return { kind: 'review', reason, details: pullRequest === null ? reason : summarise(pullRequest) };
     }
     case 'needs_attention': {
       const { text, more } = attentionDetails(state);
-      return { kind: 'attention', reason: text, details: [text, ...more].join('\n') };
+      return { kind: 'attention', reason, details: [text, ...more].join('\n') };
     }
     case 'failed':
-      return { kind: 'failed', reason: failureClause(retries, state.reason), details: state.reason };
+      return { kind: 'failed', reason, details: state.reason };
     default:
       return undefined;
   }
