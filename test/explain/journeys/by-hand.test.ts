@@ -85,7 +85,7 @@ test('commands without a copse.yml, with a foreign option, and outside of a work
   expect(added.stderr).toContain('Did you mean --depends?');
   expect(added.stderr).not.toContain('copse add -- ');
   const finish = await copse(['finish'], at);
-  expect(commandsIn(finish.stderr)).toEqual(['copse list # lists the ids']);
+  expect(commandsIn(finish.stderr)).toEqual(['copse list']);
 });
 
 test('a conflict names the merge that lands it, and a review of it offers no approval', async () => {
@@ -121,7 +121,7 @@ test('a crash without changes says so, and work still counts it after a restart'
   expect(status).not.toContain('within ');
   expect(status).toContain('Starts with plain when an orchestrator runs');
   const { stderr } = await copse(['work', id], scene.at);
-  expect(stderr).toContain('no commits of its own, 1 crash.');
+  expect(stderr).toContain('(no changes, 1 crash): /');
 });
 
 test('resume says that the configured agents cannot run here', async () => {

@@ -262,7 +262,9 @@ test('a line that an agent lands in copse.yml is named in review and runs for no
   await scene.merge(id);
   expect(readFileSync(path.join(scene.folder, 'copse.yml'), 'utf8')).toContain(trap);
   const { stderr } = await copse(['add', 'later', '--json'], scene.at);
-  expect(stderr).toContain('copse.yml changed; Copse still uses the accepted version.');
+  expect(stderr).toContain(
+    'copse.yml changed; Copse still uses the accepted version.\n  → copse config accept\n',
+  );
   await workOn({ cwd: scene.folder }, 'Later');
   expect(existsSync(trap)).toBe(false);
   await copse(['config', 'accept', '--yes'], scene.at);

@@ -122,7 +122,7 @@ describe('while agents work', () => {
       isByHand: false,
     });
     expect(await scene.why(id('is paused'))).toMatch(
-      /^ {4}plain has been working on it for \d+ s on this machine, in phase working\.$/m,
+      /^ {4}Agent "plain" has been working on it for \d+ s on this machine, in phase working\.$/m,
     );
   });
 

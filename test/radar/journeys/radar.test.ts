@@ -133,9 +133,7 @@ describe('three finished branches, two of which change the same line', () => {
 
 test('without branches the radar says that it compared none', async () => {
   const scene = newScene(area);
-  expect(await printed(['radar'], scene.at)).toBe(
-    '0 live branches were compared: no two of them change the same files.\n',
-  );
+  expect(await printed(['radar'], scene.at)).toBe('No live branches to compare.\n');
 });
 
 test('of equally urgent tasks, the one starts first whose area no branch has changed', async () => {

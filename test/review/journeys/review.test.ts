@@ -272,7 +272,7 @@ describe('sending it back', () => {
     const id = await inReview(scene);
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
     expect(await printed(['review', id, '--send-back', 'Please add a test'], scene.at)).toContain(
-      'plain is working on it',
+      'Agent "plain" is working on it',
     );
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');

@@ -73,7 +73,7 @@ it('INVARIANT 7: a process that enters while the files are being saved stops a r
   const before = stateOf(worktree);
   const record = await project.context.board.get('task', task);
   if (record === undefined) throw new Error('The task is gone');
-  const refused = { kind: 'refused', refusal: { reason: expect.stringContaining('is in use: sleep') } };
+  const refused = { kind: 'refused', refusal: { reason: expect.stringContaining(': sleep (pid') } };
   const acts = [
     (context: WorkspaceContext) => resetWorkspace(context, record),
     (context: WorkspaceContext) => undo(context, task),
@@ -202,7 +202,7 @@ describe('a removal after a landing', () => {
     expect(waits).toBe(1);
     expect(removed).toMatchObject({
       kind: 'refused',
-      reason: expect.stringContaining('is in use: git') as string,
+      reason: expect.stringContaining(': git (pid') as string,
     });
   });
 });

@@ -265,9 +265,8 @@ describe('a removal', () => {
     expect(decide({ inside: [shell, { ...shell, pid: 5 }] }, requests.force)).toEqual({
       kind: 'refused',
       because: 'foreign_process',
-      reason:
-        '/work/cp-0001 is in use: bash (pid 4242) is in /work/cp-0001/src and 1 more process. Copse does not end what it did not start.',
-      next: ['Leave the folder or end the process (kill 4242), then: copse cleanup cp-0001'],
+      reason: 'Kept the worktree /work/cp-0001: bash (pid 4242) and 1 more process are in it.',
+      next: ['Leave the folder or end the process, then: copse cleanup cp-0001'],
     });
   });
 

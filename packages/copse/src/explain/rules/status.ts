@@ -79,9 +79,12 @@ export function attentionDetails({ because, reason }: AttentionNeeded): {
   readonly text: string;
   readonly more: readonly string[];
 } {
-  const lines = reason.split('\n');
-  const more = attentionTexts[because].reason === 'details' ? lines : lines.slice(1);
-  return { text: attentionText({ because, reason }), more: more.filter((line) => line.trim() !== '') };
+  const text = attentionText({ because, reason });
+  const [first = '', ...others] = reason.split('\n');
+  const filled = (lines: readonly string[]) => lines.filter((line) => line.trim() !== '');
+  if (attentionTexts[because].reason === 'details') return { text, more: filled([first, ...others]) };
+  // What it announces follows.
+  return { text: first.endsWith(':') ? `${text}:` : text, more: filled(others) };
 }
 
 export function resolvedByText(resolver: TaskId): string {

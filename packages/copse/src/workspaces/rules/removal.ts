@@ -183,7 +183,7 @@ function refuseOthers(
         : `${named(first)} and ${counted(others, 'more process', 'es')} are`;
     return refuse(
       'foreign_process',
-      `Worktree kept: ${who} in it: ${shown(path)}`,
+      `Kept the worktree ${shown(path)}: ${who} in it.`,
       `Leave the folder or end the process, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
     );
   }

@@ -62,7 +62,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
   }
   if (!options.json && checks.some(({ state }) => state === 'missing'))
-    cli.output.line(cli.output.style('dim', '– means: not here, and Copse works without it.'));
+    cli.output.line(
+      cli.output.style('dim', 'Lines with – are no fault: Copse works without what they name.'),
+    );
   const bad = checks.filter(({ state }) => state === 'problem').length;
   if (bad > 0)
     fail(
