@@ -171,7 +171,7 @@ describe('copse config accept', () => {
       const { code, stderr } = await copse(['list'], { cwd });
       expect({ code, stderr }).toEqual({
         code: 0,
-        stderr: expect.stringContaining('copse.yml changed and cannot be used') as string,
+        stderr: expect.stringContaining('copse.yml cannot be used: it is not a small plain file.') as string,
       });
       rmSync(config, { recursive: true });
     }

@@ -222,7 +222,7 @@ describe('copse worktrees', () => {
     expect(await answer(['worktrees'], at)).toMatchObject({
       worktrees: [{ isReadyToMerge: true, taskStatus: 'in_review', status: 'committed' }],
     });
-    expect(await printed(['worktrees'], at)).toContain(`0 uncommitted · ready: copse merge ${task}\n`);
+    expect(await printed(['worktrees'], at)).toContain(`0 uncommitted · in review: copse review ${task}\n`);
     await answer(['cancel', task], at);
     writeFileSync(path.join(worktree, 'two'), '');
     expect(await answer(['worktrees', '--size'], at)).toMatchObject({

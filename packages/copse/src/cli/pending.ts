@@ -62,10 +62,13 @@ function tell({ output }: Cli, pending: Pending): void {
 export function pendingText({ changes }: Pick<Pending, 'changes'>): string | null {
   if (changes.length === 0) return null;
   const names = named(changes.map(({ name }) => name));
-  const problem = changes.find((change) => change.problem !== null)?.problem;
-  return problem
-    ? `${problem}\nCopse still uses the accepted version. Correct the file, then accept it.`
-    : `${names} changed; Copse still uses the accepted version.`;
+  const broken = changes.find(({ problem }) => problem !== null);
+  if (broken?.problem != null) {
+    // A mistake in copse.yml begins with its place.
+    const isPlaced = broken.problem.startsWith(`${broken.name}:`);
+    return `${isPlaced ? '' : `${broken.name} cannot be used: `}${broken.problem}\nCopse still uses the accepted version. Correct the file, then accept it.`;
+  }
+  return `${names} changed; Copse still uses the accepted version.`;
 }
 
 /** Shows the change and asks. A file with a mistake is refused until it is corrected. */

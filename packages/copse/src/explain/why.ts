@@ -118,7 +118,7 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
       state.reason,
     ];
   const { text, more } = attentionDetails(state);
-  return [`It needs you: ${sentence(text)}`, ...more];
+  return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
 }
 
 /** Only a person who holds the task can report this, hence both commands. */

@@ -75,7 +75,7 @@ function addList(program: CopseCommand, on: On): void {
     .option('--watch', 'keep showing the list, until q or Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore" }')
     .details(
-      'On a terminal, long lines are cut. To read a whole reason: copse why <id>. The tasks that wait for you: copse inbox',
+      'On a terminal, long lines are cut. To read a whole reason: copse why <id>\nThe tasks that wait for you: copse inbox',
     )
     .examples([
       ['copse list --status ready,pending', 'which tasks have not started'],
