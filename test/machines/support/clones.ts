@@ -141,7 +141,7 @@ export class Clone {
           onLanded: ({ task }) => void led.landed.push(task),
           onRejected: async (landing, cause) => {
             led.blamed.push(landing.task);
-            await giveUpLanding(context, landing, cause);
+            await giveUpLanding(context, landing, cause, own);
           },
           onNote: (note) => void led.notes.push(note),
           ...(options.onStep && { onStep: options.onStep }),

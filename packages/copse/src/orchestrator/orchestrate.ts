@@ -24,10 +24,10 @@ import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
 import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
-import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
+import { type AskAgent, type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
-import { LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
+import { type Lead, LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
@@ -175,6 +175,7 @@ export class Orchestrator {
   /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    for (const { heads } of this.#memories.values()) await heads.stop();
     await this.settle();
     // On a board in a file the next process of this machine goes on with them.
     if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
@@ -241,17 +242,17 @@ export class Orchestrator {
     const memory = this.#memories.get(target) ?? newQueueMemory(context);
     this.#memories.set(target, memory);
     try {
-      const queue = {
+      const queueOf = (lead: Lead) => ({
         memory,
         signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
         onLanded: (landed: LandedTask) => this.#afterLanding(landed),
         onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
-          this.#handBack({ landing, cause, tip }),
+          this.#handBack(lead, { landing, cause, tip }),
         onNote: (note: string) => this.#reportNote(note),
         onBusy,
-      };
+      });
       const options = { silence: this.#silence, isKept: true };
-      await lead(context, target, (lead) => leadQueue(context, lead, queue), options);
+      await lead(context, target, (lead) => leadQueue(context, lead, queueOf(lead)), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
     }
@@ -292,20 +293,25 @@ export class Orchestrator {
       if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id)))
         continue;
       this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
-      this.#inBackground(landing.task, () => handIn(this.#context, landing));
+      this.#inBackground(landing.task, () => handIn(this.#context, landing, this.#stopping.signal));
     }
   }
 
-  async #handBack(rejected: RejectedLanding): Promise<void> {
+  async #handBack(lead: Lead, rejected: RejectedLanding): Promise<void> {
     const { task } = rejected.landing;
-    const outcome = await handBack(this.#context, rejected, (one, agent) => this.#askAgent(one, agent));
-    // Full by now: it stays in the queue, and the next pass tries again.
-    if (outcome.kind === 'refused' && outcome.refusal.code !== 'too_early')
+    const askAgent: AskAgent = (one, agent) => this.#askAgent(lead, one, agent);
+    const outcome = await handBack(this.#context, lead, rejected, askAgent);
+    // Full by now, or another node leads: it stays in the queue, and the next look tries again.
+    if (outcome.kind === 'refused' && !['too_early', 'fenced'].includes(outcome.refusal.code))
       this.#report(task, outcome.refusal.reason);
   }
 
-  async #askAgent({ landing, cause, tip }: RejectedLanding, agent: AgentName): Promise<Outcome<unknown>> {
-    const request = { kind: 'handback', landing, cause, target: tip } as const;
+  async #askAgent(
+    lead: Lead,
+    { landing, cause, tip }: RejectedLanding,
+    agent: AgentName,
+  ): Promise<Outcome<unknown>> {
+    const request = { kind: 'handback', lead, landing, cause, target: tip } as const;
     return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
   }
 

@@ -185,15 +185,17 @@ export async function landNow(
   for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
   for (const target of new Set(open.map((one) => one.target))) {
     const only = new Set(open.filter((one) => one.target === target).map(({ task }) => task));
+    const memory = newQueueMemory(context, { isPatient: true });
+    signal.addEventListener('abort', () => void memory.heads.stop(), { once: true });
     const work = async (lead: Lead) => {
       await leadQueue(context, lead, {
-        memory: newQueueMemory(context),
+        memory,
         signal,
         only,
         onLanded: (one) => void results.set(one.task, one),
         onRejected: async (landing, cause, tip) => {
           results.set(landing.task, { kind: 'refused', task: landing.task, cause });
-          await handBack(context, { landing, cause, tip }, null);
+          await handBack(context, lead, { landing, cause, tip }, null);
         },
         onNote,
       });

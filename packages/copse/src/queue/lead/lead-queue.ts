@@ -51,7 +51,7 @@ import {
   landPlanned,
 } from './land.ts';
 import { type LandingBase, findLandingBase } from './landing-base.ts';
-import { type Lead, requireLead } from './leadership.ts';
+import { type Lead, requireLead, whileRenewing } from './leadership.ts';
 import { bringHeads } from './heads/bring.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
@@ -267,7 +267,8 @@ class QueueLeader {
   async #findBase(first: Landing, { isAboutToLand = false } = {}): Promise<LandingBase> {
     const nowMs = this.#context.clock.elapsedMs();
     const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < this.#context.policy.landing.fetchEveryMs;
-    const base = await findLandingBase(this.#context, first, { isFetched });
+    const find = () => findLandingBase(this.#context, first, { isFetched });
+    const base = isFetched ? await find() : await whileRenewing(this.#context, this.#lead, find);
     if (base.kind === 'found' && !isFetched) this.#fetchedMs = nowMs;
     return base;
   }

@@ -6,7 +6,7 @@
 
 import type { Board, BoardReader } from '../../../board/port.ts';
 import type { CommitId, FencingToken, NodeId, TaskId } from '../../../kernel/ids.ts';
-import type { Git, RemoteFailure, WorkRef } from '../../../git/port.ts';
+import type { Git, RemoteFailure, TransferOptions, WorkRef } from '../../../git/port.ts';
 import type { Landing } from '../../../queue/rules/landing.ts';
 import type { Attempt, WorkSnapshot } from '../../../tasks/rules/attempt.ts';
 import type { WorkspaceSettings } from '../../../config/workspace.ts';
@@ -73,9 +73,10 @@ export async function bringShared(
   { git }: { readonly git: Pick<Git, 'tip' | 'work'> },
   of: WorkRef,
   commit: CommitId,
+  options: TransferOptions = {},
 ): Promise<BroughtWork> {
   if ((await git.tip(commit)) !== undefined) return { kind: 'here' };
-  const fetched = await git.work.fetch([of]);
+  const fetched = await git.work.fetch([of], options);
   if (fetched.kind === 'failed') return fetched;
   return { kind: (await git.tip(commit)) === undefined ? 'missing' : 'here' };
 }
@@ -108,6 +109,7 @@ export async function shareHead(
   context: Sharing & Pick<WorkspaceContext, 'rescues' | 'clock' | 'board'> & { readonly git: Git },
   of: WorkRef,
   head: CommitId,
+  options: TransferOptions = {},
 ): Promise<void> {
   if (!(await sharesWork(context))) return;
   const { git, rescues, clock } = context;
@@ -117,7 +119,7 @@ export async function shareHead(
   const commit = isThat
     ? last.commit
     : await rescues.wrap({ task: of.task, head, at: clock.now(), previous });
-  await git.work.push(of, commit);
+  await git.work.push(of, commit, options);
 }
 
 /** The snapshot that the board has of an attempt, if its commit is here. */
