@@ -39,6 +39,8 @@ import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
 import { processList } from '../kernel/process.ts';
+import { shareLost } from '../agents/act/share-left.ts';
+import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
@@ -67,6 +69,7 @@ export interface Pass {
  *   removalTried  when the removal of a task's worktree was last tried
  *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
  *   handedIn      when a finished commit was pushed for the leader of another machine
+ *   lostLooked    when a worktree was last looked at for work that its attempt could not hand in; `handedOver` when it did
  *   endingTried   when processes of an attempt could not be ended
  *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
  *   stopping      ends the queues that it leads
@@ -86,6 +89,8 @@ export class Orchestrator {
   #dropping: Promise<void> | null = null;
   #dropFailedMs: number | undefined;
   readonly #handedIn = new Map<LandingId, number>();
+  readonly #lostLooked = new Map<TaskId, number>();
+  readonly #handedOver = new Set<AttemptId>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
   readonly #reportedNotes = new Set<string>();
@@ -111,6 +116,7 @@ export class Orchestrator {
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#removeLeftWorktrees();
+    await this.#handInLost();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     // Before the drain is on the board, only this process knows of it.
     const { waiting, hasStarted } =
@@ -342,6 +348,26 @@ export class Orchestrator {
       if (id === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
       const state = (await board.get('task', id))?.state;
       if (state?.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
+    }
+  }
+
+  /** Work of attempts that lost their task while this machine was cut off; see `shareLost`. */
+  async #handInLost(): Promise<void> {
+    const { clock, git, policy } = this.#context;
+    if (!(await sharesWork(this.#context))) return;
+    const nowMs = clock.elapsedMs();
+    for (const { name } of git.worktrees()) {
+      const task = parseTaskId(name);
+      if (task === undefined || this.#background.has(task)) continue;
+      if (nowMs - (this.#lostLooked.get(task) ?? -Infinity) < policy.travel.everyMs) continue;
+      this.#lostLooked.set(task, nowMs);
+      const lost = await shareLost(this.#context, task);
+      if (lost === undefined || this.#handedOver.has(lost.attempt)) continue;
+      this.#inBackground(task, async () => {
+        const problem = await lost.share();
+        if (problem === null) this.#handedOver.add(lost.attempt);
+        else this.#report(task, `What its attempt left here is not on the remote: ${problem}`);
+      });
     }
   }
 

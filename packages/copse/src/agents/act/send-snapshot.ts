@@ -8,7 +8,8 @@ import { decided } from '../../kernel/decision.ts';
 import type { AttemptId, BranchName, CommitId, Timestamp } from '../../kernel/ids.ts';
 import type { RemoteFailure, TransferOptions, TravelSnapshot, WorkRef } from '../../git/port.ts';
 import { change } from '../../board/context.ts';
-import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { RunContext } from '../../queue/context.ts';
+import type { WorkSnapshot } from '../../tasks/rules/attempt.ts';
 
 export interface SharedAttempt extends WorkRef {
   readonly attempt: AttemptId;
@@ -31,8 +32,9 @@ export type Sent =
   | { readonly kind: 'failed'; readonly reason: string };
 
 export class SnapshotSender {
-  readonly #context: WorkspaceContext;
+  readonly #context: RunContext;
   readonly #of: SharedAttempt;
+  readonly #previous: WorkSnapshot | undefined;
   /** The mark of the last snapshot that the board has. */
   #known: string | null = null;
   /** The last one that the remote took, whether the board has it or not. */
@@ -40,10 +42,11 @@ export class SnapshotSender {
   #lastHead: CommitId | null = null;
 
   /** It writes to the board as the node: the session may have lost its task. */
-  constructor(context: WorkspaceContext, of: SharedAttempt, previous: CommitId | null = null) {
+  constructor(context: RunContext, of: SharedAttempt, previous?: WorkSnapshot) {
     this.#context = { ...context, by: { kind: 'node', node: context.node } };
     this.#of = of;
-    this.#last = previous;
+    this.#previous = previous;
+    this.#last = previous?.commit ?? null;
   }
 
   /** Throws when files cannot be read, or the board cannot be reached: then the same snapshot is sent again. */
@@ -52,7 +55,8 @@ export class SnapshotSender {
     const at = clock.now();
     const seen = await this.#capture();
     if (seen.kind === 'no_commit') return { kind: 'empty' };
-    if (seen.kind === 'unchanged' || this.#isUntouched(seen)) return { kind: 'there', seen, refused: null };
+    const isThere = seen.kind === 'unchanged' || this.#isUntouched(seen) || (await this.#isPrevious(seen));
+    if (seen.kind === 'unchanged' || isThere) return { kind: 'there', seen, refused: null };
     // What is uncommitted is bounded already.
     const isCommitted = seen.head !== this.#lastHead;
     const except = this.#last === null ? [] : [this.#last];
@@ -94,6 +98,14 @@ export class SnapshotSender {
   /** The base as it was: there is nothing to go on from. */
   #isUntouched({ isClean, head }: Captured): boolean {
     return isClean && head === this.#of.baseCommit && this.#known === null;
+  }
+
+  /** What the board had before this process looked. */
+  async #isPrevious({ commit, head }: Captured): Promise<boolean> {
+    const { merging } = this.#context;
+    const previous = this.#known === null ? this.#previous : undefined;
+    if (previous?.head !== head) return false;
+    return (await merging.treeOf(commit)) === (await merging.treeOf(previous.commit));
   }
 
   async #push(

@@ -5,9 +5,27 @@
 
 import type { AttemptId, FencingToken, TaskId } from '../../kernel/ids.ts';
 import type { RunContext } from '../../queue/context.ts';
+import { attemptToHandIn } from '../rules/session/lost-attempt.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { sharesWork, snapshotHere } from '../../workspaces/act/shared/share-work.ts';
 import { type SharedAttempt, SnapshotSender } from './send-snapshot.ts';
+
+/**
+ * For a machine that was cut off and lost its task meanwhile: nothing that its agent wrote may exist only here. It goes to the
+ * attempt's own ref, beside that of the next one. Undefined when there is nothing to hand in.
+ */
+export async function shareLost(
+  context: RunContext,
+  task: TaskId,
+): Promise<{ readonly attempt: AttemptId; readonly share: () => Promise<string | null> } | undefined> {
+  const { board, node, occupancy } = context;
+  const record = await board.get('task', task);
+  const lost = record && attemptToHandIn(record, await board.list('attempt', { task }), node);
+  // Its runner hands the work in itself.
+  if (lost === undefined || (lost.process && (await occupancy.isAlive(lost.process)))) return undefined;
+  const { id: attempt, token } = lost;
+  return { attempt, share: () => shareLeft(context, { task, attempt, token }) };
+}
 
 interface LeftAttempt {
   readonly task: TaskId;
@@ -32,7 +50,7 @@ export async function shareLeft(context: RunContext, left: LeftAttempt): Promise
 
 async function send(context: RunContext, of: SharedAttempt): Promise<string | null> {
   const previous = await snapshotHere(context, of);
-  const sender = new SnapshotSender(context, of, previous?.commit);
+  const sender = new SnapshotSender(context, of, previous);
   const sent = await sender.send({ timeoutMs: context.policy.travel.lastMs });
   if (sent.kind === 'failed') return sent.reason;
   return sent.kind === 'there' ? sent.refused : null;

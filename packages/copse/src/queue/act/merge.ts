@@ -63,7 +63,8 @@ export async function queueTask(
     if (reviewed !== undefined && head !== reviewed) return change.refuse(movedSince(id, reviewed));
     const landing = brand<LandingId>(drawId('la-', context.random));
     const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };
-    await change.apply(decideMerge(task, { landing, target, attempt: null, head, ...isReviewed }, change.at));
+    const of = { landing, target, attempt: null, head, token: task.token, ...isReviewed };
+    await change.apply(decideMerge(task, of, change.at));
     // A person has seen it, so the worktree is no longer kept for one.
     if (workspace?.disposition.is === 'kept')
       await change.apply(decideWorkspace(workspace, { action: 'use' }, change.at));

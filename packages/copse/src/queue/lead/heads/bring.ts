@@ -11,6 +11,7 @@ import type { Landing } from '../../rules/landing.ts';
 import type { RunContext } from '../../context.ts';
 import { type Lead, whileRenewing } from '../leadership.ts';
 import type { QueueMemory } from '../memory.ts';
+import { takeBackLost } from './lost.ts';
 import { waitInQueue } from '../waits.ts';
 
 /** The landings whose commits are here. */
@@ -37,6 +38,8 @@ export async function bringHeads(
     }
     const isFetching = heads.isFetching(landing.id);
     if (!isFetching) againLater(context, memory, landing.id);
+    const isLacking = !isFetching && heads.failureOf(landing.id) === null;
+    if (isLacking && node !== null && (await takeBackLost(context, lead, landing, node))) continue;
     const failure = heads.failureOf(landing.id) ?? 'the remote does not have it yet.';
     const detail = isFetching ? 'it is being fetched.' : failure;
     await waitInQueue(context, lead, landing, { kind: 'head_missing', head: landing.head, node, detail });
@@ -66,15 +69,14 @@ async function lackingHeads(
   return lacking;
 }
 
-/** The attempt that finished it; for one that a person queued, the token that the task has. */
+/** The ref that its head was pushed to, and the machine that did so. Landings of an older Copse do not say the token. */
 export async function originOf(
   { board }: Pick<RunContext, 'board'>,
-  { attempt: id, task }: Pick<Landing, 'attempt' | 'task'>,
+  { attempt: id, task, token: queued }: Pick<Landing, 'attempt' | 'task' | 'token'>,
 ): Promise<{ readonly ref: WorkRef | undefined; readonly node: NodeId | null }> {
   const attempt = id === null ? undefined : await board.get('attempt', id);
-  if (attempt !== undefined) return { ref: { task, token: attempt.token }, node: attempt.node };
-  const token = (await board.get('task', task))?.token;
-  return { ref: token === undefined ? undefined : { task, token }, node: null };
+  const token = queued ?? attempt?.token ?? (await board.get('task', task))?.token;
+  return { ref: token === undefined ? undefined : { task, token }, node: attempt?.node ?? null };
 }
 
 function againLater(

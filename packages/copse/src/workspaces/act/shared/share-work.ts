@@ -31,7 +31,7 @@ export interface SharedWork extends WorkRef {
 
 /**
  * The newest snapshot of a task: that of the attempt with the highest token, because each attempt goes on from those before.
- * Work that has landed is left out.
+ * Work that has landed, or that a person discarded, is left out.
  */
 export async function newestSharedWork(
   board: BoardReader,
@@ -40,8 +40,10 @@ export async function newestSharedWork(
 ): Promise<SharedWork | undefined> {
   const attempts = await board.list('attempt', { task });
   const landings = await board.list('landing', { task });
+  const discarded = (await board.get('task', task))?.discarded?.upTo ?? -1;
   const shared = attempts
-    .filter((one) => (below === undefined || one.token < below) && !hasLandedSince(one, attempts, landings))
+    .filter(({ token }) => token > discarded && (below === undefined || token < below))
+    .filter((one) => !hasLandedSince(one, attempts, landings))
     .flatMap(({ lastSnapshot: snapshot, ...one }) => (snapshot ? [{ ...one, snapshot }] : []))
     .toSorted((one, other) => other.token - one.token);
   const [newest] = shared;
@@ -84,9 +86,10 @@ export async function bringShared(
 /** The refs that a task may have on the remote: a push may have arrived that the board was not told of. */
 export async function workRefsOf(board: BoardReader, task: TaskId): Promise<readonly WorkRef[]> {
   const attempts = await board.list('attempt', { task });
-  const tokens = attempts.map(({ token }) => token);
+  const landings = await board.list('landing', { task });
   const now = (await board.get('task', task))?.token;
-  return [...new Set([...tokens, ...(now === undefined ? [] : [now])])].map((token) => ({ task, token }));
+  const tokens = [...attempts, ...landings, { token: now }].flatMap(({ token }) => token ?? []);
+  return [...new Set(tokens)].map((token) => ({ task, token }));
 }
 
 interface Bringing {

@@ -1,0 +1,52 @@
+/**
+ * A reset on a board that several machines share. The others have worktrees, branches and snapshots of the discarded work: the
+ * board says which, and none of them goes on from it.
+ */
+
+import type { FencingToken } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { decideReset } from '../../tasks/rules/decisions.ts';
+import { type Outcome, change } from '../../board/context.ts';
+import { branchRef, keepTip } from './rescue-first.ts';
+import { resetWorkspace } from './reset.ts';
+import type { WorkspaceContext } from '../act/context.ts';
+
+/** Tells the board that a person discarded all work on the task. */
+export async function discardEverywhere(context: WorkspaceContext, task: Task): Promise<Outcome<null>> {
+  if (context.board.engine !== 'postgres') return { kind: 'done', value: null };
+  return change(context, async (change) => {
+    const now = await change.require('task', task.id);
+    const workspaces = (await change.board.list('workspace', { task: task.id })).map(({ id }) => id);
+    await change.apply(decideReset(now, task.token, workspaces, change.at));
+    return null;
+  });
+}
+
+/**
+ * Before a machine prepares a task: what it has from before a reset on another machine is rescued and put aside. Notes for the
+ * person. The token is that of the attempt that asks.
+ */
+export async function leaveDiscarded(
+  context: WorkspaceContext,
+  { id }: Pick<Task, 'id'>,
+  token: FencingToken | undefined,
+): Promise<Outcome<readonly string[]>> {
+  const { board, node, git, clock } = context;
+  const nothing = { kind: 'done', value: [] } as const;
+  const task = await board.get('task', id);
+  const last = (await board.list('workspace', { task: id })).findLast((one) => one.node === node);
+  const isDiscarded = last !== undefined && task?.discarded?.workspaces.includes(last.id) === true;
+  if (!isDiscarded || last.worktree === null) return nothing;
+  const { branch } = last.worktree;
+  if (last.disposition.is !== 'released') {
+    const reset = await resetWorkspace(context, task, token);
+    if (reset.kind === 'refused') return reset;
+  } else {
+    const tip = await git.tip(branchRef(branch));
+    if (tip === undefined || (await git.holderOf(branch)) !== undefined) return nothing;
+    await keepTip(context, id, tip, clock.now());
+    await git.moveRef(branchRef(branch), tip, null, `copse: ${id} was reset on another machine`);
+  }
+  const note = `A person began it anew on another machine, so what this one had is put aside. Bring it back: copse undo ${id}`;
+  return { kind: 'done', value: [note] };
+}
