@@ -103,8 +103,7 @@ it('a leader that lost its lead hands nothing back: not to a person, an agent or
       await resolveByTask(context, lost, landing, cause),
       await beginAttempt(context, task, brand<AgentName>('scripted'), request),
     ];
-    for (const one of refusals)
-      expect(one).toMatchObject({ kind: 'refused', refusal: { code: 'fenced' } });
+    for (const one of refusals) expect(one).toMatchObject({ kind: 'refused', refusal: { code: 'fenced' } });
     expect((await context.board.get('task', task))?.state).toMatchObject({ status: 'landing' });
     expect(await handBack(context, own, rejected, null)).toMatchObject({ kind: 'done' });
   });

@@ -21,7 +21,7 @@ import { decideHandOvers, drainReason } from './rules/drain.ts';
 import type { QueueCause } from '../queue/rules/hand-back.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
-import type { TaskSummary } from '../tasks/rules/task.ts';
+import type { Task, TaskSummary } from '../tasks/rules/task.ts';
 import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type AskAgent, type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
@@ -39,7 +39,7 @@ import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
 import { processList } from '../kernel/process.ts';
-import { shareLost } from '../agents/act/share-left.ts';
+import { findLost, shareLeft } from '../agents/act/share-left.ts';
 import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
@@ -69,7 +69,7 @@ export interface Pass {
  *   removalTried  when the removal of a task's worktree was last tried
  *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
  *   handedIn      when a finished commit was pushed for the leader of another machine
- *   lostLooked    when a worktree was last looked at for work that its attempt could not hand in; `handedOver` when it did
+ *   lostLooked    the state of a task in which its worktree has nothing to hand in; `lostTried`: when that failed
  *   endingTried   when processes of an attempt could not be ended
  *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
  *   stopping      ends the queues that it leads
@@ -89,8 +89,8 @@ export class Orchestrator {
   #dropping: Promise<void> | null = null;
   #dropFailedMs: number | undefined;
   readonly #handedIn = new Map<LandingId, number>();
-  readonly #lostLooked = new Map<TaskId, number>();
-  readonly #handedOver = new Set<AttemptId>();
+  readonly #lostLooked = new Map<TaskId, string>();
+  readonly #lostTried = new Map<TaskId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
   readonly #reportedNotes = new Set<string>();
@@ -115,8 +115,7 @@ export class Orchestrator {
     if (here.leads) await this.#land(landings);
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
-    await this.#removeLeftWorktrees();
-    await this.#handInLost();
+    await this.#lookAtWorktrees();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     // Before the drain is on the board, only this process knows of it.
     const { waiting, hasStarted } =
@@ -340,35 +339,35 @@ export class Orchestrator {
     }
   }
 
-  /** Worktrees of tasks that are done, whose orchestrator was killed before it removed them. */
-  async #removeLeftWorktrees(): Promise<void> {
+  async #lookAtWorktrees(): Promise<void> {
     const { board, git } = this.#context;
     for (const { name } of git.worktrees()) {
       const id = parseTaskId(name);
-      if (id === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
-      const state = (await board.get('task', id))?.state;
-      if (state?.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
+      if (id === undefined || this.#background.has(id)) continue;
+      const task = await board.get('task', id);
+      if (task === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
+      const { state } = task;
+      // Its orchestrator was killed before it removed the worktree.
+      if (state.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
+      else await this.#handInLost(task);
     }
   }
 
-  /** Work of attempts that lost their task while this machine was cut off; see `shareLost`. */
-  async #handInLost(): Promise<void> {
-    const { clock, git, policy } = this.#context;
+  /** Work of an attempt that lost its task while this machine was cut off. Looked at when the task changed. */
+  async #handInLost(task: Task): Promise<void> {
+    const { id } = task;
+    const seen = `${task.token} ${task.state.status}`;
+    if (this.#lostLooked.get(id) === seen || this.#isTooSoon(this.#lostTried.get(id))) return;
     if (!(await sharesWork(this.#context))) return;
-    const nowMs = clock.elapsedMs();
-    for (const { name } of git.worktrees()) {
-      const task = parseTaskId(name);
-      if (task === undefined || this.#background.has(task)) continue;
-      if (nowMs - (this.#lostLooked.get(task) ?? -Infinity) < policy.travel.everyMs) continue;
-      this.#lostLooked.set(task, nowMs);
-      const lost = await shareLost(this.#context, task);
-      if (lost === undefined || this.#handedOver.has(lost.attempt)) continue;
-      this.#inBackground(task, async () => {
-        const problem = await lost.share();
-        if (problem === null) this.#handedOver.add(lost.attempt);
-        else this.#report(task, `What its attempt left here is not on the remote: ${problem}`);
-      });
-    }
+    const lost = await findLost(this.#context, task);
+    if (lost === 'running') return;
+    if (lost === 'none') return void this.#lostLooked.set(id, seen);
+    this.#inBackground(id, async () => {
+      const problem = await shareLeft(this.#context, lost);
+      if (problem === null) this.#lostLooked.set(id, seen);
+      else this.#lostTried.set(id, this.#context.clock.elapsedMs());
+      if (problem !== null) this.#report(id, `What its attempt left here is not on the remote: ${problem}`);
+    });
   }
 
   #isTooSoon(triedMs: number | undefined): boolean {

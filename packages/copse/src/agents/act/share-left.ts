@@ -5,6 +5,7 @@
 
 import type { AttemptId, FencingToken, TaskId } from '../../kernel/ids.ts';
 import type { RunContext } from '../../queue/context.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import { attemptToHandIn } from '../rules/session/lost-attempt.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { sharesWork, snapshotHere } from '../../workspaces/act/shared/share-work.ts';
@@ -12,19 +13,17 @@ import { type SharedAttempt, SnapshotSender } from './send-snapshot.ts';
 
 /**
  * For a machine that was cut off and lost its task meanwhile: nothing that its agent wrote may exist only here. It goes to the
- * attempt's own ref, beside that of the next one. Undefined when there is nothing to hand in.
+ * attempt's own ref, beside that of the next one.
  */
-export async function shareLost(
-  context: RunContext,
-  task: TaskId,
-): Promise<{ readonly attempt: AttemptId; readonly share: () => Promise<string | null> } | undefined> {
-  const { board, node, occupancy } = context;
-  const record = await board.get('task', task);
-  const lost = record && attemptToHandIn(record, await board.list('attempt', { task }), node);
-  // Its runner hands the work in itself.
-  if (lost === undefined || (lost.process && (await occupancy.isAlive(lost.process)))) return undefined;
-  const { id: attempt, token } = lost;
-  return { attempt, share: () => shareLeft(context, { task, attempt, token }) };
+export async function findLost(
+  { board, node, occupancy }: RunContext,
+  task: Task,
+): Promise<LeftAttempt | 'none' | 'running'> {
+  const lost = attemptToHandIn(task, await board.list('attempt', { task: task.id }), node);
+  if (lost === undefined) return 'none';
+  // Its runner may still hand the work in.
+  if (lost.process && (await occupancy.isAlive(lost.process))) return 'running';
+  return { task: task.id, attempt: lost.id, token: lost.token };
 }
 
 interface LeftAttempt {

@@ -230,7 +230,12 @@ export async function reach(
     return { because: 'unreachable', reason, stderr };
   };
   try {
-    const result = await tryGit(dir, argv, { isNetwork: true, timeoutMs, isTransfer, ...(signal && { signal }) });
+    const result = await tryGit(dir, argv, {
+      isNetwork: true,
+      timeoutMs,
+      isTransfer,
+      ...(signal && { signal }),
+    });
     if (result.code === 128) return unanswered(result.stderr);
     return { ...result, stderr: withoutProgress(result.stderr) };
   } catch (error) {
@@ -247,7 +252,10 @@ export function transfer(
   { timeoutMs, signal }: TransferOptions,
 ): Promise<GitResult | Unanswered> {
   const mostMs = timeoutMs ?? defaultPolicy.workspace.fetchTimeoutMs;
-  return reach(dir, address, argv, mostMs, { isTransfer: timeoutMs === undefined, ...(signal && { signal }) });
+  return reach(dir, address, argv, mostMs, {
+    isTransfer: timeoutMs === undefined,
+    ...(signal && { signal }),
+  });
 }
 
 /** Git ends a line of progress with a carriage return, until it is done; the remote's has `remote: ` before it. */
@@ -259,7 +267,8 @@ function withoutProgress(stderr: string): string {
     .join('\n');
 }
 
-const PROGRESS = /^(remote: )?([A-Z][a-z]+( [a-z]+)*: +\d+(% |[ ,(]|$)|Total \d+ \(delta|Delta compression using)/;
+const PROGRESS =
+  /^(remote: )?([A-Z][a-z]+( [a-z]+)*: +\d+(% |[ ,(]|$)|Total \d+ \(delta|Delta compression using)/;
 
 export function lastLine(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '');

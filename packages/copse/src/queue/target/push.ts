@@ -7,14 +7,7 @@ import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../ports/merging.ts';
 import { type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
-import {
-  PUSH_OPTIONS,
-  addressOf,
-  lastLine,
-  reach,
-  remoteName,
-  remoteRefs,
-} from '../../git/refs/remote.ts';
+import { PUSH_OPTIONS, addressOf, lastLine, reach, remoteName, remoteRefs } from '../../git/refs/remote.ts';
 import { isAncestor } from '../../git/refs/refs.ts';
 
 export async function pushBranch(

@@ -6,6 +6,7 @@
 import type { FencingToken } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { decideReset } from '../../tasks/rules/decisions.ts';
+import type { Workspace } from '../rules/workspace.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { branchRef, keepTip } from './rescue-first.ts';
 import { resetWorkspace } from './reset.ts';
@@ -31,12 +32,11 @@ export async function leaveDiscarded(
   { id }: Pick<Task, 'id'>,
   token: FencingToken | undefined,
 ): Promise<Outcome<readonly string[]>> {
-  const { board, node, git, clock } = context;
+  const { board, git, clock } = context;
   const nothing = { kind: 'done', value: [] } as const;
   const task = await board.get('task', id);
-  const last = (await board.list('workspace', { task: id })).findLast((one) => one.node === node);
-  const isDiscarded = last !== undefined && task?.discarded?.workspaces.includes(last.id) === true;
-  if (!isDiscarded || last.worktree === null) return nothing;
+  const last = task && (await findDiscarded(context, task));
+  if (task === undefined || !last?.worktree) return nothing;
   const { branch } = last.worktree;
   if (last.disposition.is !== 'released') {
     const reset = await resetWorkspace(context, task, token);
@@ -49,4 +49,14 @@ export async function leaveDiscarded(
   }
   const note = `A person began it anew on another machine, so what this one had is put aside. Bring it back: copse undo ${id}`;
   return { kind: 'done', value: [note] };
+}
+
+/** The workspace of this machine, if it is from before a reset on another one. */
+export async function findDiscarded(
+  { board, node }: Pick<WorkspaceContext, 'board' | 'node'>,
+  { id, discarded }: Pick<Task, 'id' | 'discarded'>,
+): Promise<Workspace | undefined> {
+  if (discarded === undefined) return undefined;
+  const last = (await board.list('workspace', { task: id })).findLast((one) => one.node === node);
+  return last !== undefined && discarded.workspaces.includes(last.id) ? last : undefined;
 }

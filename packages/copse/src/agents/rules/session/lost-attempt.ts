@@ -5,7 +5,13 @@ import type { Attempt } from '../../../tasks/rules/attempt.ts';
 import type { Task, TaskStatus } from '../../../tasks/rules/task.ts';
 
 /** In these, another machine works on it or may begin to. A finished head is on the remote already. */
-const GOES_ON: ReadonlySet<TaskStatus> = new Set(['ready', 'in_progress', 'stuck', 'paused', 'needs_attention']);
+const GOES_ON: ReadonlySet<TaskStatus> = new Set([
+  'ready',
+  'in_progress',
+  'stuck',
+  'paused',
+  'needs_attention',
+]);
 
 /**
  * The last one that ran here, if its end was recorded while this machine could not be reached, or its last push failed. A

@@ -30,10 +30,7 @@ export type TakeOver =
 export async function findTakeOver(
   context: WorkspaceContext,
   task: TaskId,
-  {
-    token,
-    isHere,
-  }: { readonly token: FencingToken | undefined; readonly isHere: () => Promise<boolean> },
+  { token, isHere }: { readonly token: FencingToken | undefined; readonly isHere: () => Promise<boolean> },
 ): Promise<TakeOver> {
   if (!(await sharesWork(context))) return { kind: 'none', notes: [] };
   const { board, git, node, rescues } = context;
