@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { kill } from '../../support/agents/runs.ts';
 import { git, newArea } from '../../support/cli.ts';
-import { isLong } from '../../support/long.ts';
 import { isRunning } from '../../support/queue/checks.ts';
 import { Fleet } from '../support/nodes.ts';
 import { Proxy } from '../support/proxy.ts';
@@ -88,7 +87,8 @@ it.runIf(isLong)(
   'a machine that was cut off, and lost its task, hands its work in when it is back',
   async () => {
     const quick = { ...policy, lease: '1s', lease_renewal: '300ms' };
-    await using fleet = await Fleet.open(area, 0, { agent: AGENT, policy: quick });
+    const agent = `[ -e "$COPSE_TASK_ID.committed" ] && while :; do sleep 1; done${AGENT}`;
+  await using fleet = await Fleet.open(area, 0, { agent, policy: quick });
     await using way = await Proxy.to(fleet.url);
     const first = fleet.join('machine 1', way.through(fleet.url));
     const second = fleet.join('machine 2');

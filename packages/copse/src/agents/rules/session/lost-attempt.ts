@@ -11,6 +11,7 @@ const GOES_ON: ReadonlySet<TaskStatus> = new Set([
   'stuck',
   'paused',
   'needs_attention',
+  'failed',
 ]);
 
 /**
