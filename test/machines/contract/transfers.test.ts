@@ -27,9 +27,10 @@ function slowRemote(loop: string) {
   const hook = path.join(origin, 'hooks', 'pre-receive');
   writeFileSync(hook, `#!/bin/sh\n${loop}\n`);
   chmodSync(hook, 0o755);
+  const head = git(repository, 'commit-tree', '-m', 'new', 'main^{tree}');
   const address = addressOf(dir, 'origin');
   if ('because' in address) throw new Error(address.reason);
-  const argv = ['push', ...PUSH_OPTIONS, '--', 'origin', 'HEAD:refs/copse/work/cp-1/1'];
+  const argv = ['push', ...PUSH_OPTIONS, '--', 'origin', `${head}:refs/copse/work/cp-1/1`];
   return (options: { readonly isTransfer: boolean }) => reach(dir, address, argv, TIMEOUT_MS, options);
 }
 

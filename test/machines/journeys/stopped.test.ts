@@ -83,35 +83,32 @@ it('a machine that was suspended finds itself fenced and hands its work in besid
 });
 
 // promise: cut-off-hands-in
-it.runIf(isLong)(
-  'a machine that was cut off, and lost its task, hands its work in when it is back',
-  async () => {
-    const quick = { ...policy, lease: '1s', lease_renewal: '300ms' };
-    const agent = `[ -e "$COPSE_TASK_ID.committed" ] && while :; do sleep 1; done${AGENT}`;
+it('a machine that was cut off, and lost its task, hands its work in when it is back', async () => {
+  const quick = { ...policy, lease: '1s', lease_renewal: '300ms' };
+  const agent = `[ -e "$COPSE_TASK_ID.committed" ] && while :; do sleep 1; done${AGENT}`;
   await using fleet = await Fleet.open(area, 0, { agent, policy: quick });
-    await using way = await Proxy.to(fleet.url);
-    const first = fleet.join('machine 1', way.through(fleet.url));
-    const second = fleet.join('machine 2');
-    const task = (await fleet.add('one'))[0]!;
-    first.start();
-    try {
-      await fleet.until(async () => (await snapshotOf(fleet, task)).includes('.committed'));
-      await way.apply({ kind: 'refuse' });
-      fleet.tell();
-      await fleet.until(() => fleet.said().includes(`wrote ${task} late`));
-      second.start();
-      await fleet.until(async () => (await fleet.board.list('attempt', { task })).length === 2);
-      // Until its runner stopped itself, and could not tell the board of its last snapshot.
-      const [runner] = (await fleet.board.list('attempt', { task })).flatMap((one) => one.process ?? []);
-      await fleet.until(() => !isRunning(runner!.pid));
-      expect(await snapshotOf(fleet, task)).not.toContain('.late');
-      await way.heal();
-      await fleet.until(async () => (await snapshotOf(fleet, task)).includes('.late'));
-    } catch (error) {
-      throw new Error(fleet.story(), { cause: error });
-    }
-  },
-);
+  await using way = await Proxy.to(fleet.url);
+  const first = fleet.join('machine 1', way.through(fleet.url));
+  const second = fleet.join('machine 2');
+  const task = (await fleet.add('one'))[0]!;
+  first.start();
+  try {
+    await fleet.until(async () => (await snapshotOf(fleet, task)).includes('.committed'));
+    await way.apply({ kind: 'refuse' });
+    fleet.tell();
+    await fleet.until(() => fleet.said().includes(`wrote ${task} late`));
+    second.start();
+    await fleet.until(async () => (await fleet.board.list('attempt', { task })).length === 2);
+    // Until its runner stopped itself, and could not tell the board of its last snapshot.
+    const [runner] = (await fleet.board.list('attempt', { task })).flatMap((one) => one.process ?? []);
+    await fleet.until(() => !isRunning(runner!.pid));
+    expect(await snapshotOf(fleet, task)).not.toContain('.late');
+    await way.heal();
+    await fleet.until(async () => (await snapshotOf(fleet, task)).includes('.late'));
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
+});
 
 /** The files of the first attempt's last snapshot, as the remote has them. */
 async function snapshotOf(fleet: Fleet, task: TaskId): Promise<string> {

@@ -29,7 +29,7 @@ import type { NewWorktree } from '../../git/port.ts';
 import { type NamedWork, freeName, isOnForeignBranch, nameBranch, worktreesOfOthers } from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishRecord, furnishingOf } from './furnishing-of.ts';
-import { leaveDiscarded } from '../discard/discarded.ts';
+import { leaveDiscarded } from './shared/discarded.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';

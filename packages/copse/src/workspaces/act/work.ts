@@ -21,7 +21,7 @@ import type { TaskEvent } from '../../tasks/rules/events.ts';
 import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
-import { discardEverywhere, findDiscarded } from '../discard/discarded.ts';
+import { discardEverywhere, findDiscarded } from './shared/discarded.ts';
 import { dropShared } from '../discard/drop-shared.ts';
 import { resetWorkspace } from '../discard/reset.ts';
 import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './context.ts';

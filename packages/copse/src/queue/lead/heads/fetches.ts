@@ -20,7 +20,7 @@ interface Running {
   readonly done: Promise<void>;
 }
 
-interface Settings {
+interface FetchSettings {
   /** How long a look waits for a fetch. */
   readonly patienceMs: number;
   /** Fetches that run at once. */
@@ -30,12 +30,12 @@ interface Settings {
 export class HeadFetches {
   readonly #work: Pick<WorkRefs, 'fetch'>;
   readonly #clock: Timer;
-  readonly #settings: Settings;
+  readonly #settings: FetchSettings;
   readonly #running = new Set<Running>();
   readonly #failed = new Map<LandingId, string>();
   readonly #stopping = new AbortController();
 
-  constructor(work: Pick<WorkRefs, 'fetch'>, clock: Timer, settings: Settings) {
+  constructor(work: Pick<WorkRefs, 'fetch'>, clock: Timer, settings: FetchSettings) {
     this.#work = work;
     this.#clock = clock;
     this.#settings = settings;

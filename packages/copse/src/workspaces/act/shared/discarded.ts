@@ -3,14 +3,14 @@
  * board says which, and none of them goes on from it.
  */
 
-import type { FencingToken } from '../../kernel/ids.ts';
-import type { Task } from '../../tasks/rules/task.ts';
-import { decideReset } from '../../tasks/rules/decisions.ts';
-import type { Workspace } from '../rules/workspace.ts';
-import { type Outcome, change } from '../../board/context.ts';
-import { branchRef, keepTip } from './rescue-first.ts';
-import { resetWorkspace } from './reset.ts';
-import type { WorkspaceContext } from '../act/context.ts';
+import type { FencingToken } from '../../../kernel/ids.ts';
+import type { Task } from '../../../tasks/rules/task.ts';
+import { decideReset } from '../../../tasks/rules/decisions.ts';
+import type { Workspace } from '../../rules/workspace.ts';
+import { type Outcome, change } from '../../../board/context.ts';
+import { branchRef, keepTip } from '../../discard/rescue-first.ts';
+import { resetWorkspace } from '../../discard/reset.ts';
+import type { WorkspaceContext } from '../context.ts';
 
 /** Tells the board that a person discarded all work on the task. */
 export async function discardEverywhere(context: WorkspaceContext, task: Task): Promise<Outcome<null>> {
