@@ -409,6 +409,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
         });
       },
       stoppedOf: () => Promise.resolve(undefined),
+      remember: () => Promise.resolve(),
       lastWordsOf: () => Promise.resolve(undefined),
       lastLineOf: () => Promise.resolve(null),
       runnerOf: (attempt: AttemptId) => call(`runner of ${attempt}`, () => node.runners.get(attempt)),

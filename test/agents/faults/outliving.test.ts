@@ -191,6 +191,8 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
       try {
         let said = '';
         await until(async () => (said = await why()).includes('is not retried before'));
+        // The orchestrator looks again meanwhile.
+        for (let look = 0; look < 4; look += 1) said = await why();
         const [pid = 0] = running(seconds);
         expect(said).toContain(`is not retried before these processes end: sleep (pid ${pid} of user 1).`);
         process.kill(pid, 'SIGKILL');

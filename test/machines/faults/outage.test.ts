@@ -12,7 +12,7 @@ import { git, newArea } from '../../support/cli.ts';
 import { Run, canSeeProcesses } from '../../support/agents/runs.ts';
 import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
 import { isLong } from '../../support/long.ts';
-import { type Fault, Proxy } from '../support/proxy.ts';
+import { Proxy } from '../support/proxy.ts';
 
 const area = newArea();
 
@@ -31,10 +31,19 @@ const told = (text: string, what: RegExp) => text.match(new RegExp(what, 'g'))?.
 const AWAY = /Waiting for it/;
 const BACK = /The board is back/;
 
-const outages: readonly { readonly kind: Exclude<Fault['kind'], 'delay'>; readonly ms: number }[] = isLong
-  ? (['refuse', 'blackhole', 'half-open', 'cut'] as const).flatMap((kind) =>
-      [10_000, 30_000, 90_000].map((ms) => ({ kind, ms })),
-    )
+const kinds = ['refuse', 'blackhole', 'half-open', 'cut'] as const;
+const [ten, thirty, ninety] = [10_000, 30_000, 90_000];
+/** Every kind for ten seconds, and some for longer; with COPSE_OUTAGES=all each of them for each time. */
+const long =
+  process.env['COPSE_OUTAGES'] === 'all'
+    ? kinds.flatMap((kind) => [ten, thirty, ninety].map((ms) => ({ kind, ms })))
+    : [
+        { kind: 'blackhole' as const, ms: ninety },
+        { kind: 'half-open' as const, ms: thirty },
+        ...kinds.map((kind) => ({ kind, ms: ten })),
+      ];
+const outages: readonly { readonly kind: (typeof kinds)[number]; readonly ms: number }[] = isLong
+  ? long
   : [
       { kind: 'refuse', ms: 7_000 },
       { kind: 'half-open', ms: 100 },

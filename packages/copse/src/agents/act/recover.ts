@@ -157,7 +157,9 @@ async function endProcesses(
   const tried = new Set([...known, ...remaining].map(({ pid }) => pid));
   const late = (await runners.processesOf(attempt)).filter(({ pid }) => !tried.has(pid));
   const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });
-  return [...remaining, ...(second?.remaining ?? [])];
+  const left = [...remaining, ...(second?.remaining ?? [])];
+  if (left.length > 0) await runners.remember(attempt, left);
+  return left;
 }
 
 /**
@@ -174,7 +176,10 @@ export async function endLeftBehind(
     left.length === 0
       ? { remaining: [] }
       : await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
-  if (remaining.length > 0) return remaining;
+  if (remaining.length > 0) {
+    await runners.remember(attempt, remaining);
+    return remaining;
+  }
   const task = (await board.get('attempt', attempt))?.task;
   // What cannot be brought is reported when the task is looked at.
   if (task !== undefined)

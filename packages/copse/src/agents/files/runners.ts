@@ -15,7 +15,7 @@ import { withPlainFile } from '../../kernel/system/plain-file.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders, Runners } from '../ports/runners.ts';
 import { closeGroup } from '../../processes/cgroup.ts';
-import { recordedGroup } from '../../processes/start/recorder.ts';
+import { addToRecord, recordedGroup } from '../../processes/start/recorder.ts';
 import { lastLineOf } from './attempt-log.ts';
 import {
   attemptFiles,
@@ -45,6 +45,7 @@ export function openRunners(settings: RunnersSettings): Runners {
   return {
     start: (orders) => start(settings, orders),
     processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
+    remember: async (attempt, processes) => addToRecord(attemptFiles(home, attempt).processes, processes),
     runnerOf: async (attempt) => readRunner(home, attempt),
     stoppedOf: async (attempt) => readStopped(home, attempt),
     lastWordsOf: async (task, attempt) => lastWords(logOf(home, { task, attempt })),

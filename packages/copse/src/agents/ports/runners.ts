@@ -46,6 +46,8 @@ export interface Runners {
   lastLineOf(task: TaskId, attempt: AttemptId): Promise<string | null>;
   /** The live processes that an attempt started, also those whose parents are gone. */
   processesOf(attempt: AttemptId): Promise<readonly ProcessIdentity[]>;
+  /** From now on `processesOf` knows these too: their reaper was ended, so no chain of parents leads to them. */
+  remember(attempt: AttemptId, processes: readonly ProcessIdentity[]): Promise<void>;
   /** Attempts with files on this machine: running ones, and ended ones that were not cleaned up. */
   known(): Promise<readonly AttemptId[]>;
   /** Removes the files of an attempt whose processes are gone. */

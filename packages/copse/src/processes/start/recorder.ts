@@ -66,6 +66,12 @@ export function recordProcesses({
   };
 }
 
+/** Adds processes that nothing else leads to any more, when the one that kept the record is gone. */
+export function addToRecord(file: string, processes: readonly ProcessIdentity[]): void {
+  const all = [...readRecord(file), ...processes].map(({ pid, startTime }) => [pid, startTime] as const);
+  writeAtomically(file, render(new Map(all), recordedGroup(file)));
+}
+
 /** What a record says, as far as it can be read and was written since this system started. */
 export function readRecord(file: string): readonly ProcessIdentity[] {
   let value: unknown;
