@@ -287,7 +287,7 @@ export const defaultPolicy = {
     mostAgainMs: MINUTE,
     /** How long a leader waits for heads that it fetches before it goes on with the others; and fetches at once. */
     fetchFirstMs: 5 * SECOND,
-    fetchesAtOnce: 4,
+    fetchesAtOnce: 8,
     /** How long a runner that lost its task has to push its last snapshot. */
     lastMs: 10 * SECOND,
     /** How often an orchestrator removes snapshots of tasks that are over. */

@@ -12,6 +12,7 @@ import type { RunContext } from '../../context.ts';
 import { type Lead, whileRenewing } from '../leadership.ts';
 import type { QueueMemory } from '../memory.ts';
 import { takeBackLost } from './lost.ts';
+import type { FetchEnd } from './fetches.ts';
 import { waitInQueue } from '../waits.ts';
 
 /** The landings whose commits are here. */
@@ -36,12 +37,11 @@ export async function bringHeads(
       memory.missing.delete(landing.id);
       continue;
     }
-    const isFetching = heads.isFetching(landing.id);
-    if (!isFetching) againLater(context, memory, landing.id);
-    const isLacking = !isFetching && heads.failureOf(landing.id) === null;
-    if (isLacking && node !== null && (await takeBackLost(context, lead, landing, node))) continue;
-    const failure = heads.failureOf(landing.id) ?? 'the remote does not have it yet.';
-    const detail = isFetching ? 'it is being fetched.' : failure;
+    const end = heads.endOf(landing.id);
+    if (end !== undefined) againLater(context, memory, landing.id);
+    const isLacking = end?.kind === 'answered' && node !== null;
+    if (isLacking && (await takeBackLost(context, lead, landing, node))) continue;
+    const detail = end === undefined ? 'it is being fetched.' : missingText(end);
     await waitInQueue(context, lead, landing, { kind: 'head_missing', head: landing.head, node, detail });
   }
   return landings.filter(({ id }) => !lacking.has(id));
@@ -77,6 +77,10 @@ export async function originOf(
   const attempt = id === null ? undefined : await board.get('attempt', id);
   const token = queued ?? attempt?.token ?? (await board.get('task', task))?.token;
   return { ref: token === undefined ? undefined : { task, token }, node: attempt?.node ?? null };
+}
+
+function missingText(end: FetchEnd): string {
+  return end.kind === 'failed' ? end.reason : 'the remote does not have it yet.';
 }
 
 function againLater(

@@ -2,7 +2,8 @@
  * Fetches of heads, beside the looks of the leader: a large head on a slow line holds up no other landing.
  *
  *   what a look lacks       one fetch for all of it; the look waits for it a moment
- *   it takes longer         it goes on, and the others of it are fetched one by one too, so that they do not wait for the large one
+ *   it takes longer         the look goes on without it. The next one fetches each alone: none waits for a large one, and what is
+ *                           alone is not ended
  *   it ended                the next look sees whether the commit is here, or why not
  */
 
@@ -15,15 +16,19 @@ export interface WantedHead {
   readonly ref: WorkRef;
 }
 
+/** `answered`: if the commit is not here now, the remote lacks it. */
+export type FetchEnd = { readonly kind: 'answered' } | { readonly kind: 'failed'; readonly reason: string };
+
 interface Running {
   readonly ids: ReadonlySet<LandingId>;
   readonly done: Promise<void>;
+  end(): void;
 }
 
 interface FetchSettings {
   /** How long a look waits for a fetch. */
   readonly patienceMs: number;
-  /** Fetches that run at once. */
+  /** Fetches of one head that run at once. */
   readonly most: number;
 }
 
@@ -32,7 +37,7 @@ export class HeadFetches {
   readonly #clock: Timer;
   readonly #settings: FetchSettings;
   readonly #running = new Set<Running>();
-  readonly #failed = new Map<LandingId, string>();
+  readonly #ends = new Map<LandingId, FetchEnd>();
   readonly #stopping = new AbortController();
 
   constructor(work: Pick<WorkRefs, 'fetch'>, clock: Timer, settings: FetchSettings) {
@@ -44,13 +49,12 @@ export class HeadFetches {
   /** Fetches them, and waits for that a moment. */
   async bring(wanted: readonly WantedHead[]): Promise<void> {
     const fresh = wanted.filter(({ id }) => !this.isFetching(id));
-    const others = wanted.filter(({ id }) => this.isFetching(id) && !this.#isAlone(id));
-    this.#start(fresh);
-    for (const one of others) if (this.#running.size < this.#settings.most) this.#start([one]);
-    if (this.#running.size === 0) return;
+    const together = wanted.filter(({ id }) => this.isFetching(id) && !this.#isAlone(id));
+    for (const one of this.#running) if (one.ids.size > 1) one.end();
+    const started = [fresh, ...together.map((one) => [one])].flatMap((heads) => this.#start(heads) ?? []);
+    if (started.length === 0) return;
     const waited = new AbortController();
-    const all = Promise.all([...this.#running].map(({ done }) => done));
-    await Promise.race([all, this.#clock.sleep(this.#settings.patienceMs, waited.signal)]);
+    await Promise.race([Promise.all(started), this.#clock.sleep(this.#settings.patienceMs, waited.signal)]);
     waited.abort();
   }
 
@@ -58,9 +62,9 @@ export class HeadFetches {
     return [...this.#running].some(({ ids }) => ids.has(id));
   }
 
-  /** Why its last fetch failed; null if the remote lacks it. */
-  failureOf(id: LandingId): string | null {
-    return this.#failed.get(id) ?? null;
+  /** How its last fetch ended; undefined if there was none, or one that goes on. */
+  endOf(id: LandingId): FetchEnd | undefined {
+    return this.isFetching(id) ? undefined : this.#ends.get(id);
   }
 
   async stop(): Promise<void> {
@@ -72,22 +76,31 @@ export class HeadFetches {
     return [...this.#running].some(({ ids }) => ids.size === 1 && ids.has(id));
   }
 
-  #start(heads: readonly WantedHead[]): void {
-    if (heads.length === 0 || this.#stopping.signal.aborted) return;
-    const fetch = async () => {
+  #start(heads: readonly WantedHead[]): Promise<void> | undefined {
+    const alone = [...this.#running].filter(({ ids }) => ids.size === 1);
+    const isFull = alone.length >= this.#settings.most;
+    if (heads.length === 0 || isFull || this.#stopping.signal.aborted) return undefined;
+    const ended = new AbortController();
+    const fetch = async (): Promise<FetchEnd> => {
       const refs = heads.map(({ ref }) => ref);
-      const fetched = await this.#work.fetch(refs, { signal: this.#stopping.signal });
-      for (const { id } of heads)
-        if (fetched.kind === 'failed') this.#failed.set(id, fetched.reason);
-        else this.#failed.delete(id);
+      const signal = AbortSignal.any([this.#stopping.signal, ended.signal]);
+      const fetched = await this.#work.fetch(refs, { signal });
+      return fetched.kind === 'failed' ? fetched : { kind: 'answered' };
     };
+    for (const { id } of heads) this.#ends.delete(id);
     const done = fetch()
-      .catch((error: unknown) => {
+      .catch((error: unknown): FetchEnd => {
         const reason = error instanceof Error ? error.message : String(error);
-        for (const { id } of heads) this.#failed.set(id, reason);
+        return { kind: 'failed', reason };
       })
-      .finally(() => this.#running.delete(running));
-    const running: Running = { ids: new Set(heads.map(({ id }) => id)), done };
+      .then((end) => {
+        this.#running.delete(running);
+        // After `end`, others fetch them.
+        if (!ended.signal.aborted) for (const { id } of heads) this.#ends.set(id, end);
+      });
+    const ids = new Set(heads.map(({ id }) => id));
+    const running: Running = { ids, done, end: () => ended.abort() };
     this.#running.add(running);
+    return done;
   }
 }
