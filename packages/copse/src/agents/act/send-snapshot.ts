@@ -22,13 +22,13 @@ export interface SharedAttempt extends WorkRef {
 }
 
 type Captured = Extract<TravelSnapshot, { kind: 'captured' }>;
-type Seen = Exclude<TravelSnapshot, { kind: 'no_commit' }>;
+type SeenWork = Exclude<TravelSnapshot, { kind: 'no_commit' }>;
 
 export type Sent =
   /** There is no commit to go on from. */
   | { readonly kind: 'empty' }
   /** The remote has it, by this call or an earlier one. */
-  | { readonly kind: 'there'; readonly seen: Seen; readonly refused: string | null }
+  | { readonly kind: 'there'; readonly seen: SeenWork; readonly refused: string | null }
   | { readonly kind: 'failed'; readonly reason: string };
 
 export class SnapshotSender {

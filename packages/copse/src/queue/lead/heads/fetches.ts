@@ -88,16 +88,16 @@ export class HeadFetches {
       return fetched.kind === 'failed' ? fetched : { kind: 'answered' };
     };
     for (const { id } of heads) this.#ends.delete(id);
-    const done = fetch()
-      .catch((error: unknown): FetchEnd => {
+    const settle = async () => {
+      const end = await fetch().catch((error: unknown): FetchEnd => {
         const reason = error instanceof Error ? error.message : String(error);
         return { kind: 'failed', reason };
-      })
-      .then((end) => {
-        this.#running.delete(running);
-        // After `end`, others fetch them.
-        if (!ended.signal.aborted) for (const { id } of heads) this.#ends.set(id, end);
       });
+      this.#running.delete(running);
+      // After `end`, others fetch them.
+      if (!ended.signal.aborted) for (const { id } of heads) this.#ends.set(id, end);
+    };
+    const done = settle();
     const ids = new Set(heads.map(({ id }) => id));
     const running: Running = { ids, done, end: () => ended.abort() };
     this.#running.add(running);
