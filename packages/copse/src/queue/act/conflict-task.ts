@@ -51,8 +51,7 @@ export async function resolveByTask(
     const original = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
     const resolver = await findOrCreate(context, change, original, current, cause);
-    const { because, files, with: others } = cause;
-    const { reason } = cause;
+    const { because, reason, files, with: others } = cause;
     const given = { because, reason, resolver, ...(files && { files }), ...(others && { with: others }) };
     await change.apply(decideGiveUp(original, { landing: current }, given, change.at));
     await keepWorkspace(change, { task: original.id, node: context.node }, { because, reason });

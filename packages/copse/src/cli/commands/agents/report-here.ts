@@ -9,7 +9,7 @@ import { taskFrom } from '../../../board/rules/author.ts';
 import { type EventNumber, type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Cli } from '../../invocation.ts';
-import { failNoTaskHere } from '../../task-of-folder.ts';
+import { failNoTaskHere } from '../workspaces/task-of-folder.ts';
 import { requireTaskId } from '../../with-board.ts';
 
 export async function withReporting<T>(

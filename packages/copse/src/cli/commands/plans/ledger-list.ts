@@ -3,7 +3,7 @@ import { ledgerView } from '../../../operations/views/views.ts';
 import type { Invocation } from '../../invocation.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { indented } from '../../screen/render.ts';
-import { requireTaskOrHere } from '../../task-of-folder.ts';
+import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {

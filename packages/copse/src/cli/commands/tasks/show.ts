@@ -21,7 +21,7 @@ import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cutAtWords } from '../../screen/screen.ts';
 import { columnsFor, fields, indented, phaseText, taskLine } from '../../screen/render.ts';
-import { requireTaskOrHere } from '../../task-of-folder.ts';
+import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import { withBoard } from '../../with-board.ts';
 import { type ShowFacts, type ShownAttempt, loadFacts } from './facts/show-facts.ts';
 

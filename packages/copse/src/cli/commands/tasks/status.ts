@@ -10,7 +10,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { panelLines } from '../../screen/panels.ts';
 import { cut } from '../../screen/screen.ts';
 import { taskLine } from '../../screen/render.ts';
-import { taskOfFolder } from '../../task-of-folder.ts';
+import { taskOfFolder } from '../workspaces/task-of-folder.ts';
 import { explainNoBoard } from '../setup/alone.ts';
 
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {

@@ -4,7 +4,7 @@ import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
-import { requireTaskOrHere } from '../../task-of-folder.ts';
+import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import { withLook } from '../../../compose/look.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {

@@ -7,7 +7,7 @@ import { requireRepository } from '../../../compose/open.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import type { Cli } from '../../invocation.ts';
-import { failNoTaskHere } from '../../task-of-folder.ts';
+import { failNoTaskHere } from './task-of-folder.ts';
 import { requireTaskIdAmong } from '../../with-workspaces.ts';
 
 export async function requireTaskHere(

@@ -1,13 +1,13 @@
 /** The task that a command is about when it names none: that of the worktree around the folder, or of the agent that asks. */
 
-import { sessionFrom, taskFrom } from '../board/rules/author.ts';
-import type { Board } from '../board/port.ts';
-import { nodeHere, requireRepository, worktreeNameOf } from '../compose/open.ts';
-import { type TaskId, parseTaskId } from '../kernel/ids.ts';
-import { shown } from '../kernel/text.ts';
-import { fail } from './failure.ts';
-import type { Cli } from './invocation.ts';
-import { requireTaskId } from './with-board.ts';
+import { sessionFrom, taskFrom } from '../../../board/rules/author.ts';
+import type { Board } from '../../../board/port.ts';
+import { nodeHere, requireRepository, worktreeNameOf } from '../../../compose/open.ts';
+import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
+import { shown } from '../../../kernel/text.ts';
+import { fail } from '../../failure.ts';
+import type { Cli } from '../../invocation.ts';
+import { requireTaskId } from '../../with-board.ts';
 
 /** An agent means its own task, in whatever folder it is. */
 export async function requireTaskOrHere(board: Board, cli: Cli, word: string | undefined): Promise<TaskId> {
@@ -22,7 +22,7 @@ export async function taskOfFolder(board: Board, cli: Cli): Promise<TaskId | und
   const repository = requireRepository(cli);
   const id = parseTaskId(worktreeNameOf(repository) ?? '');
   if (id === undefined) return undefined;
-  const { workspaceOf } = await import('../workspaces/act/context.ts');
+  const { workspaceOf } = await import('../../../workspaces/act/context.ts');
   return (await workspaceOf({ board, node: nodeHere(repository) }, id)) === undefined ? undefined : id;
 }
 
