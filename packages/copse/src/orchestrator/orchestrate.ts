@@ -32,6 +32,7 @@ import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/obser
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, handOver, recover } from '../agents/act/recover.ts';
+import { removeFailed } from './remove-failed.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
@@ -328,7 +329,7 @@ export class Orchestrator {
     }
   }
 
-  /** Worktrees of tasks that are done, whose orchestrator was killed before it removed them. */
+  /** Worktrees of tasks that are done, whose orchestrator was killed before it removed them; and of failed tasks. */
   async #removeLeftWorktrees(): Promise<void> {
     const { board, git } = this.#context;
     for (const { name } of git.worktrees()) {
@@ -336,6 +337,7 @@ export class Orchestrator {
       if (id === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
       const state = (await board.get('task', id))?.state;
       if (state?.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
+      if (state?.status === 'failed') this.#removeFailed(id);
     }
   }
 
@@ -355,6 +357,15 @@ export class Orchestrator {
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);
       for (const note of removed.notes) this.#report(task, note);
+    });
+  }
+
+  /** If its agent's settings say so. */
+  #removeFailed(task: TaskId): void {
+    this.#removalTried.set(task, this.#context.clock.elapsedMs());
+    this.#inBackground(task, async () => {
+      const removed = await removeFailed(this.#context, task);
+      if (removed?.kind === 'refused') this.#report(task, removed.reason);
     });
   }
 
