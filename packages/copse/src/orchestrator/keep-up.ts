@@ -15,12 +15,14 @@ export interface KeepUpOptions {
   readonly leftovers: TaskLeftovers;
   readonly sweeps: SweepMemory;
   readonly signal: AbortSignal;
+  /** A person stops the orchestrator: a sweep ends after the thing that it removes now. */
+  readonly stopping: AbortSignal;
   readonly onProblem: (reason: string) => void;
 }
 
 export async function keepUp(context: RunContext, options: KeepUpOptions): Promise<void> {
   const { clock, policy } = context;
-  const { signal, leftovers, sweeps: memory, onProblem: onSwept } = options;
+  const { signal, stopping, leftovers, sweeps: memory, onProblem: onSwept } = options;
   const attempt = trying(options);
   let reason: SnapshotReason = 'start';
   let copiedMs = -Infinity;
@@ -44,7 +46,7 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
       if (problems.length > 0) throw new Error(problems.join(' '));
     });
     await attempt('The sweep is not complete', () =>
-      maintain(context, { leftovers, memory, signal, isStart, onSwept }),
+      maintain(context, { leftovers, memory, signal: stopping, isStart, onSwept }),
     );
     isStart = false;
     if (clock.elapsedMs() - tidiedMs >= policy.travel.tidyEveryMs) {

@@ -7,9 +7,10 @@
  */
 
 import { BoardAway } from '../../board/port.ts';
+import { workspaceOf } from '../act/context.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { dropListed } from '../discard/drop-shared.ts';
-import { removeWorkspace } from '../discard/remove.ts';
+import { type BranchFate, removeWorkspace } from '../discard/remove.ts';
 import { decideBranch, decideLogs, decideTranscripts, decideTrash, sweepRequest } from '../rules/sweep/plan.ts';
 import type {
   FoundBranch,
@@ -24,7 +25,7 @@ import type {
 import type { SweepContext } from './context.ts';
 import { findSessions, lookAtTrash } from './look.ts';
 import { lookAtBranch } from './look-branches.ts';
-import { ownersOf } from './owners.ts';
+import { ofTask, ownersOf } from './owners.ts';
 
 export type Fate =
   /** `keptUnder`: the refs that hold its content now. */
@@ -72,20 +73,27 @@ function remove(context: SweepContext, item: GoingItem, onStep: OnStep): Promise
 async function removeWorktree(context: SweepContext, found: FoundWorktree, onStep: OnStep): Promise<Fate> {
   const { board, policy } = context;
   const { task, since } = found;
-  const now = (await board.get('task', task))?.state;
-  if ((now?.since ?? null) !== since) return keptAs(CHANGED);
+  const workspace = await workspaceOf(context, task);
+  const now = await ofTask(context, await board.get('task', task), workspace);
+  if (now.since !== since) return keptAs(CHANGED);
   const removed = await removeWorkspace(context, task, sweepRequest(found, policy), onStep);
   if (removed.kind === 'question') return keptAs(removed.question);
   if (removed.kind !== 'removed') return keptAs(removed.reason);
-  const { rescue, trashed, becameOfBranch, notes } = removed;
+  const { rescue, trashed, branch, becameOfBranch, notes } = removed;
   const tip = becameOfBranch === 'deleted' ? trashed?.record.branchTip : undefined;
   const kept = tip == null ? [] : (await context.rescues.kept()).filter(({ commit }) => commit === tip);
   return {
     kind: 'removed',
     keptUnder: [...(rescue === null ? [] : [rescue]), ...kept.slice(0, 1).map(({ ref }) => ref)],
-    notes,
+    notes: [...(branch === null ? [] : [`Its branch ${branch} ${fates[becameOfBranch]}.`]), ...notes],
   };
 }
+
+const fates: Readonly<Record<BranchFate, string>> = {
+  kept: 'stays',
+  deleted: 'is deleted',
+  gone: 'was gone already',
+};
 
 async function removeBranch(context: SweepContext, found: FoundBranch, onStep: OnStep): Promise<Fate> {
   const { board, clock, git, policy } = context;

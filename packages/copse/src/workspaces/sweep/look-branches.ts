@@ -37,7 +37,8 @@ export async function lookAtBranch(
     worktree?.baseBranch,
     of === task ? undefined : worktree?.branch,
   ]);
-  const isWanted = branch === target || others.includes(branch) || (await git.isAlias(branch));
+  const isTarget = branch === (target ?? (await git.detectBase()));
+  const isWanted = isTarget || others.includes(branch) || (await git.isAlias(branch));
   const hasWorktree = own.some(({ worktree, disposition }) => worktree !== null && disposition.is !== 'released');
   const isOld = since !== null && clock.now() - since >= policy.maintenance.finishedWorktreeAgeMs;
   const isOver = owner !== 'unknown' && owner !== 'deleted' && isFinished(owner);

@@ -91,7 +91,7 @@ async function lookAtWorktree(
 ): Promise<FoundWorktree> {
   const { board, leftovers } = context;
   const { workspace, ...named } = of;
-  const about = await ofTask(context, await board.get('task', of.task));
+  const about = await ofTask(context, await board.get('task', of.task), workspace);
   const changedAt = leftovers.changedAt(of.path) ?? null;
   const one = { ...named, ...about, changedAt, isThere: changedAt !== null };
   const isWanted = await needsLook(context, one, hasBudget);

@@ -1,9 +1,10 @@
 /** What the board knows about the task that a thing belongs to. */
 
 import type { BoardReader } from '../../board/port.ts';
-import type { TaskId } from '../../kernel/ids.ts';
+import { type TaskId, timestamp } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { FoundWorktree, OwnerStatus } from '../rules/sweep/things.ts';
+import type { Workspace } from '../rules/workspace.ts';
 import type { SweepContext } from './context.ts';
 
 /** The status of each task; a task that is not on the board was deleted from it only if its id was once given out. */
@@ -25,12 +26,16 @@ export async function ownersOf(
 
 type OfTask = Pick<FoundWorktree, 'since' | 'isResult' | 'isRecovered' | 'cleanupOnFailure'>;
 
-export async function ofTask(context: SweepContext, task: Task | undefined): Promise<OfTask> {
+export async function ofTask(
+  context: SweepContext,
+  task: Task | undefined,
+  workspace?: Workspace,
+): Promise<OfTask> {
   const state = task?.state;
   const isHere =
     state?.status === 'in_progress' && state.claim.node === context.node && state.claim.isByHand !== true;
   return {
-    since: state?.since ?? null,
+    since: state === undefined ? null : timestamp(Math.max(state.since, workspace?.preparedAt ?? 0)),
     isResult: state?.status === 'done' && state.how === 'as_it_is',
     isRecovered: isHere && context.isOrchestrated,
     cleanupOnFailure: state?.status === 'failed' && context.cleanupOnFailure(await agentOf(context.board, task)),

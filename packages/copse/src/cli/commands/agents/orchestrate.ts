@@ -109,7 +109,8 @@ async function orchestrate(
   start(announce(context, { ...notices, after, signal, onProblem }));
   start(watchRadar(context, { signal, onProblem }));
   const sweeps = openSweepMemory(context.home);
-  start(keepUp(context, { leftovers: openLeftovers(cli), sweeps, signal, onProblem }));
+  const stopping = stop.signal;
+  start(keepUp(context, { leftovers: openLeftovers(cli), sweeps, signal, stopping, onProblem }));
   start(staySeen(context, signal));
   try {
     let last: Pass | undefined;

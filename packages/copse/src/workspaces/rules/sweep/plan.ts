@@ -15,7 +15,7 @@ import type { TaskId, Timestamp } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { age } from '../../../explain/rules/amounts.ts';
-import { isFinished } from '../../../tasks/rules/task.ts';
+import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { type RemovalFacts, type RemovalRequest, decideRemoval } from '../removal.ts';
 import { type Budget, applyBudget } from './budget.ts';
 import type {
@@ -102,7 +102,7 @@ export function decideWorktree(one: FoundWorktree, now: Timestamp, policy: Rules
     return stays(`The board has no task ${task}, and the folder was changed lately.`);
   const gate = removal === null ? null : throughGate(one, removal, now, policy);
   if (isOver && isThere && since !== null && now - since < finishedWorktreeAgeMs) {
-    const why = `${statusText(task, owner)} since ${age(since, now)}; goes after ${lengthOf(finishedWorktreeAgeMs)}.`;
+    const why = `${sinceText(task, owner, since, now)}; goes after ${lengthOf(finishedWorktreeAgeMs)}.`;
     return gate?.kind === 'goes' ? young(why, since, gate) : stays(gate?.why ?? why);
   }
   return gate ?? stays(`${statusText(task, owner)}.`);
@@ -141,7 +141,7 @@ function whyWorktree({ task, owner, since, isThere }: FoundWorktree, facts: Remo
     const forMs = facts.lease.kind === 'expired' ? facts.lease.forMs : 0;
     return `abandoned: ${task} has no lease for ${lengthOf(forMs)}`;
   }
-  return `${statusText(task, owner)}${since === null ? '' : ` since ${age(since, now)}`}`;
+  return sinceText(task, owner, since, now);
 }
 
 export function decideBranch(one: FoundBranch, now: Timestamp, { maintenance }: Rules): Verdict {
@@ -154,17 +154,18 @@ export function decideBranch(one: FoundBranch, now: Timestamp, { maintenance }: 
   if (holder !== null) return stays(`It is checked out at ${shown(holder)}.`);
   if (one.isResult) return stays(`It is the result of ${task}.`);
   if (since === null || now - since < maintenance.finishedWorktreeAgeMs)
-    return stays(`${statusText(task, owner)} since ${since === null ? 'an unknown time' : age(since, now)}.`);
+    return stays(`${sinceText(task, owner, since, now)}; goes after ${lengthOf(maintenance.finishedWorktreeAgeMs)}.`);
   const renamed = one.isOwn ? '' : ', under another name than Copse gave it';
-  const forLong = `${statusText(task, owner)} since ${age(since, now)}`;
+  const forLong = sinceText(task, owner, since, now);
   switch (state) {
     case 'in_target':
       return goes(`merged; ${forLong}${renamed}`);
     case 'landed':
       return goes(`landed as other commits; ${forLong}${renamed}`, [tipsOf(task)]);
     case 'unmerged':
-      return maintenance.pruneUnmergedBranches
-        ? goes(`not merged, and prune_unmerged_branches is true; ${forLong}${renamed}`, [tipsOf(task)])
+      // A branch under another name may be one that a person goes on with.
+      return maintenance.pruneUnmergedBranches && one.isOwn
+        ? goes(`not merged, and prune_unmerged_branches is true; ${forLong}`, [tipsOf(task)])
         : stays('It has commits that did not land.');
     case 'unknown':
     case null:
@@ -227,7 +228,14 @@ export function decideSnapshot({ task, end }: FoundSnapshot): Verdict {
 }
 
 function statusText(task: TaskId, owner: OwnerStatus): string {
-  return owner === 'unknown' || owner === 'deleted' ? `the board has no task ${task}` : `${task} is ${owner}`;
+  return owner === 'unknown' || owner === 'deleted'
+    ? `the board has no task ${task}`
+    : `${task} ${statusPredicate(owner)}`;
+}
+
+/** `cp-a1b2 is cancelled (8d)`. */
+function sinceText(task: TaskId, owner: OwnerStatus, since: Timestamp | null, now: Timestamp): string {
+  return `${statusText(task, owner)}${since === null ? '' : ` (${age(since, now)})`}`;
 }
 
 function lengthOf(ms: number): string {

@@ -30,7 +30,7 @@ export interface FoundWorktree extends OnDisk {
   /** Its folder exists; otherwise only records of it do. */
   readonly isThere: boolean;
   readonly owner: OwnerStatus;
-  /** Since when its task has its status; null without a task. */
+  /** Since when its task has its status, or since it was prepared or brought back, if that was later; null without a task. */
   readonly since: Timestamp | null;
   /** When the folder was last changed; null if that is unknown. */
   readonly changedAt: Timestamp | null;
