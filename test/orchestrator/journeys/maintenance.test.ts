@@ -30,6 +30,8 @@ test('an orchestrator sweeps at its start, says what it removed, and remembers w
   expect(existsSync(worktree(scene, task))).toBe(false);
   expect(output).toContain(`Swept the worktree`);
   expect(output).toContain(rescued(scene, task));
+  // Without a remote there is nothing to remove there.
+  expect(output).not.toContain('remote');
   const sweeps = JSON.parse(readFileSync(path.join(scene.folder, '.copse', 'sweeps.json'), 'utf8')) as object;
   expect(Object.keys(sweeps)).toEqual(['all', 'sessions']);
 });

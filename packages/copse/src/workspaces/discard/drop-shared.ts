@@ -68,6 +68,7 @@ export async function dropListed(
   const over: WorkRef[] = [];
   for (const { end, ...of } of listed)
     if (end === 'landed' || (end === 'ended' && (await keepAll(context, [of])) === null)) over.push(of);
+  if (over.length === 0) return null;
   const dropped = await context.git.work.drop(over);
   return dropped.kind === 'failed' ? dropped.reason : null;
 }

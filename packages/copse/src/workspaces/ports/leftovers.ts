@@ -36,9 +36,9 @@ export interface TaskLeftovers {
   /** Deletes scratch folders of processes that are gone. Returns why others could not be deleted. */
   deleteScratch(now: Timestamp): Promise<readonly string[]>;
   /** Folders with the logs or results of a task, the latest change first. */
-  logs(): readonly LogFolder[];
+  logs(task?: TaskId): readonly LogFolder[];
   /** The complete outputs of attempts, beside their logs. */
-  transcripts(): readonly TranscriptFile[];
+  transcripts(task?: TaskId): readonly TranscriptFile[];
   /** A folder or a file. Returns why it could not be deleted, if so. */
   deleteLogs(place: string): Promise<readonly string[]>;
   /** Branches that Copse began for a task, by their reflogs; an agent may have renamed them. */

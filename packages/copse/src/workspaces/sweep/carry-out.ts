@@ -142,7 +142,7 @@ async function removeLogs(
   onStep: OnStep,
 ): Promise<Fate> {
   const { clock, leftovers, policy } = context;
-  const now = leftovers.logs().find(({ folder }) => folder === found.folder);
+  const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
   if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
   const ownerOf = await ownersOf(context, [found.task]);
   const verdict = decideLogs({ ...found, ...now, owner: ownerOf(found.task) }, clock.now(), policy);
@@ -152,12 +152,12 @@ async function removeLogs(
 
 async function removeTranscripts(
   context: SweepContext,
-  { session }: FoundSession,
+  { session, task }: FoundSession,
   hasBudget: boolean,
   onStep: OnStep,
 ): Promise<Fate> {
   const { clock, leftovers, policy } = context;
-  const now = (await findSessions(context)).find((one) => one.session === session);
+  const now = (await findSessions(context, task)).find((one) => one.session === session);
   if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
   const verdict = decideTranscripts(now, clock.now(), policy);
   if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));

@@ -178,9 +178,12 @@ async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly
   return found;
 }
 
-export async function findSessions(context: SweepContext): Promise<readonly FoundSession[]> {
+export async function findSessions(
+  context: SweepContext,
+  only?: TaskId,
+): Promise<readonly FoundSession[]> {
   const { board, leftovers } = context;
-  const files = leftovers.transcripts();
+  const files = leftovers.transcripts(only);
   const attempts = await board.some(
     'attempt',
     files.map(({ attempt }) => attempt),

@@ -50,9 +50,9 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
       }
       return problems;
     },
-    logs() {
+    logs(only) {
       const found = (['logs', 'artifacts'] as const).flatMap((kind) =>
-        foldersOfTasks(inHome(kind)).map(({ folder, task }) => ({
+        foldersOfTasks(inHome(kind), only).map(({ folder, task }) => ({
           kind,
           folder,
           task,
@@ -62,8 +62,8 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
       );
       return found.toSorted((one, other) => other.at - one.at);
     },
-    transcripts: () =>
-      foldersOfTasks(inHome('logs')).flatMap(({ folder, task }) =>
+    transcripts: (only) =>
+      foldersOfTasks(inHome('logs'), only).flatMap(({ folder, task }) =>
         entriesIn(folder).flatMap((entry) => {
           const [, attempt] = /^(at-\w+)\.jsonl$/.exec(entry.name) ?? [];
           if (attempt === undefined || !entry.isFile()) return [];
@@ -139,11 +139,15 @@ function isPatch(entry: Dirent): boolean {
 }
 
 /** None if the folder that should hold them is a link. */
-function foldersOfTasks(parent: string): readonly { readonly folder: string; readonly task: TaskId }[] {
+function foldersOfTasks(
+  parent: string,
+  only?: TaskId,
+): readonly { readonly folder: string; readonly task: TaskId }[] {
   if (lstatSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return foldersIn(parent).flatMap(({ name }) => {
     const task = parseTaskId(name);
-    return task === undefined ? [] : [{ folder: path.join(parent, name), task }];
+    const isMeant = task !== undefined && (only === undefined || only === task);
+    return isMeant ? [{ folder: path.join(parent, name), task }] : [];
   });
 }
 

@@ -43,7 +43,7 @@ export function sweepLines(plan: SweepPlan, text: SweepText, output: Output): re
   return [
     ...groups,
     headline(going, fates, isDry),
-    ...budgetLines(plan),
+    ...budgetLines(plan, isDry),
     ...(staying > 0 && !isVerbose
       ? [output.style('dim', `${counted(staying, 'thing')} ${staying === 1 ? 'stays' : 'stay'}. To see why: copse sweep --dry-run --verbose`)]
       : []),
@@ -86,12 +86,12 @@ function details({ verdict }: SweepItem, fate: Fate | undefined): readonly strin
   return [...(refs.length === 0 ? [] : [`kept under ${refs.join(', ')}`]), ...notes];
 }
 
-function budgetLines({ budget }: SweepPlan): readonly string[] {
+function budgetLines({ budget }: SweepPlan, isDry: boolean): readonly string[] {
   if (budget === null) return [];
   const { usedBytes, maxBytes, leftBytes } = budget;
   const over = leftBytes - maxBytes;
   return [
-    `Disk: ${sizeText(usedBytes)} used, ${sizeText(maxBytes)} allowed (maintenance.max_disk).`,
+    `Disk: ${sizeText(isDry ? usedBytes : leftBytes)} used, ${sizeText(maxBytes)} allowed (maintenance.max_disk).`,
     ...(over > 0 ? [`  ${sizeText(over)} stay above it: nothing else is safe to remove.`] : []),
   ];
 }

@@ -125,6 +125,7 @@ function throughGate(one: FoundWorktree, facts: RemovalFacts, now: Timestamp, po
       ...(decision.kind === 'end_first'
         ? [`Ends ${counted(decision.ends.processes.length + decision.ends.tmux.length, 'process', 'es')} of its agent first.`]
         : [`Its branch ${fate}${isPruned ? ' although it is not merged' : ''}.`]),
+      ...(one.owner === 'in_progress' ? [`To go on with ${task}: copse orchestrate`] : []),
       ...(strays.length > 0 && (isDeleted || facts.branch === 'gone')
         ? [`Branches made in it go if they landed: ${strays.map(shown).join(', ')}.`]
         : []),
