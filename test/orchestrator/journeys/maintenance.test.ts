@@ -24,7 +24,9 @@ async function cancelled(scene: Scene): Promise<string> {
 }
 
 test('an orchestrator sweeps at its start, says what it removed, and remembers when', async () => {
-  const scene = newScene(area, { sections: { maintenance: { worktree_cleanup: { max_worktree_age: '0' } } } });
+  const scene = newScene(area, {
+    sections: { maintenance: { worktree_cleanup: { max_worktree_age: '0' } } },
+  });
   const task = await cancelled(scene);
   const output = await printed(['orchestrate', '--once'], scene.at);
   expect(existsSync(worktree(scene, task))).toBe(false);

@@ -21,10 +21,14 @@ export async function cancel(project: Project, task: TaskId): Promise<void> {
 
 /** `worktree cp-a1b2 goes`, with the task in the place of its id where there is one. */
 export function planned({ items }: SweepPlan): readonly string[] {
-  return items.map(({ found, task, name, verdict }) => `${found.kind} ${task ?? name} ${verdict.kind}`).toSorted();
+  return items
+    .map(({ found, task, name, verdict }) => `${found.kind} ${task ?? name} ${verdict.kind}`)
+    .toSorted();
 }
 
 export function fatesOf(done: Swept | undefined): readonly string[] {
   if (done === undefined) return ['busy'];
-  return done.swept.map(({ item, fate }) => `${item.found.kind} ${item.task ?? item.name} ${fate.kind}`).toSorted();
+  return done.swept
+    .map(({ item, fate }) => `${item.found.kind} ${item.task ?? item.name} ${fate.kind}`)
+    .toSorted();
 }

@@ -131,7 +131,10 @@ function inShort([item]: readonly SweepItem[]): string {
 
 const RESCUE = 'refs/copse/rescue/cp-0001/';
 const KEEP = 'refs/copse/keep/cp-0001/';
-const hour = { status: 'in_progress', lease: { kind: 'expired', forMs: maintenance.abandonedWorktreeAgeMs } } as const;
+const hour = {
+  status: 'in_progress',
+  lease: { kind: 'expired', forMs: maintenance.abandonedWorktreeAgeMs },
+} as const;
 
 describe('a worktree', () => {
   const rows: readonly (readonly [string, Partial<FoundWorktree>, Partial<RemovalFacts>, string])[] = [
@@ -143,21 +146,66 @@ describe('a worktree', () => {
     ['whose files cannot be counted', {}, { uncommitted: null }, 'stays'],
     ['with a process in it', {}, { inside: [shell] }, 'stays'],
     ['whose processes are unknown', {}, { inside: null }, 'stays'],
-    ['that a person has to look at', {}, { disposition: { is: 'kept', why: 'asked', detail: '', since: now } }, 'stays'],
+    [
+      'that a person has to look at',
+      {},
+      { disposition: { is: 'kept', why: 'asked', detail: '', since: now } },
+      'stays',
+    ],
     ['with an unmerged branch', {}, { branch: 'unmerged', unmerged: 2 }, 'goes'],
     ['of a task that is stuck', { owner: 'stuck' }, { status: 'stuck' }, 'stays'],
     ['of a task in review', { owner: 'in_review' }, { status: 'in_review' }, 'stays'],
     ['of a failed task', { owner: 'failed' }, { status: 'failed' }, 'stays'],
-    ['of a failed task whose agent cleans up', { owner: 'failed', cleanupOnFailure: true, since: now }, { status: 'failed', uncommitted: 1 }, `goes ${RESCUE}`],
+    [
+      'of a failed task whose agent cleans up',
+      { owner: 'failed', cleanupOnFailure: true, since: now },
+      { status: 'failed', uncommitted: 1 },
+      `goes ${RESCUE}`,
+    ],
     ['without a lease for an hour', { owner: 'in_progress' }, { ...hour, uncommitted: 1 }, `goes ${RESCUE}`],
-    ['without a lease for an hour, whose runner lives', { owner: 'in_progress' }, { ...hour, hasRunner: true }, 'stays'],
-    ['without a lease for an hour, on which a person works by hand', { owner: 'in_progress' }, { ...hour, isByHand: true }, 'stays'],
+    [
+      'without a lease for an hour, whose runner lives',
+      { owner: 'in_progress' },
+      { ...hour, hasRunner: true },
+      'stays',
+    ],
+    [
+      'without a lease for an hour, on which a person works by hand',
+      { owner: 'in_progress' },
+      { ...hour, isByHand: true },
+      'stays',
+    ],
     ['that an orchestrator recovers', { owner: 'in_progress', isRecovered: true }, hour, 'stays'],
-    ['with a lease', { owner: 'in_progress' }, { status: 'in_progress', lease: { kind: 'live', holder: 'here' } }, 'stays'],
-    ['that the board does not know, with nothing of its own', { owner: 'unknown', since: null }, { status: null, disposition: null }, 'goes'],
-    ['that the board does not know, changed lately', { owner: 'unknown', since: null, changedAt: before(1) }, { status: null, disposition: null }, 'stays'],
-    ['that the board does not know, with a file of its own', { owner: 'unknown', since: null }, { status: null, disposition: null, uncommitted: 1 }, 'stays'],
-    ['that the board does not know, with a commit of its own', { owner: 'deleted', since: null }, { status: null, disposition: null, unmerged: 1 }, 'stays'],
+    [
+      'with a lease',
+      { owner: 'in_progress' },
+      { status: 'in_progress', lease: { kind: 'live', holder: 'here' } },
+      'stays',
+    ],
+    [
+      'that the board does not know, with nothing of its own',
+      { owner: 'unknown', since: null },
+      { status: null, disposition: null },
+      'goes',
+    ],
+    [
+      'that the board does not know, changed lately',
+      { owner: 'unknown', since: null, changedAt: before(1) },
+      { status: null, disposition: null },
+      'stays',
+    ],
+    [
+      'that the board does not know, with a file of its own',
+      { owner: 'unknown', since: null },
+      { status: null, disposition: null, uncommitted: 1 },
+      'stays',
+    ],
+    [
+      'that the board does not know, with a commit of its own',
+      { owner: 'deleted', since: null },
+      { status: null, disposition: null, unmerged: 1 },
+      'stays',
+    ],
     ['that Copse did not make', {}, { isManaged: false }, 'stays'],
   ];
 
@@ -195,7 +243,10 @@ describe('a branch', () => {
   // promise: sweep-only-proven
   it.each(rows)('%s', (_, found, usually, pruned) => {
     const branches = [{ ...branch, ...found }];
-    expect([inShort(planOf({ branches })), inShort(planOf({ branches }, pruning))]).toEqual([usually, pruned]);
+    expect([inShort(planOf({ branches })), inShort(planOf({ branches }, pruning))]).toEqual([
+      usually,
+      pruned,
+    ]);
   });
 });
 
@@ -208,11 +259,19 @@ describe('the rest', () => {
     ['a checkout that was never finished', { trash: [{ ...trash, at: now, isLeftover: true }] }, 'goes'],
     ['logs after 30 days', { logs: [logs] }, 'goes'],
     ['logs before', { logs: [{ ...logs, at: before(1) }] }, 'stays'],
-    ['logs beyond the number that is kept', { logs: [{ ...logs, at: before(1), newer: maintenance.logsKept }] }, 'goes'],
+    [
+      'logs beyond the number that is kept',
+      { logs: [{ ...logs, at: before(1), newer: maintenance.logsKept }] },
+      'goes',
+    ],
     ['logs of an open task', { logs: [{ ...logs, owner: 'stuck' }] }, 'stays'],
     ['logs of a task that the board never had', { logs: [{ ...logs, owner: 'unknown' }] }, 'stays'],
     ['results of a finished task', { logs: [{ ...logs, kind: 'artifacts', isDerived: false }] }, 'stays'],
-    ['results of a deleted task', { logs: [{ ...logs, kind: 'artifacts', isDerived: false, owner: 'deleted' }] }, 'goes'],
+    [
+      'results of a deleted task',
+      { logs: [{ ...logs, kind: 'artifacts', isDerived: false, owner: 'deleted' }] },
+      'goes',
+    ],
     ['a session that ended 7 days ago', { sessions: [session] }, 'goes'],
     ['a session of an open task', { sessions: [{ ...session, owner: 'paused' }] }, 'stays'],
     ['a session that has not ended', { sessions: [{ ...session, endedAt: null }] }, 'stays'],
@@ -228,7 +287,11 @@ describe('the rest', () => {
   });
 
   it('stays where copse.yml switches its cleanup off', () => {
-    const { items } = planSweep({ ...none, worktrees: [worktree], logs: [logs] }, pruning, new Set(['worktree']));
+    const { items } = planSweep(
+      { ...none, worktrees: [worktree], logs: [logs] },
+      pruning,
+      new Set(['worktree']),
+    );
     expect(items.map(({ verdict }) => verdict.kind)).toEqual(['stays', 'goes']);
   });
 });
@@ -245,6 +308,36 @@ describe('the disk budget', () => {
   const owners = fc.constantFrom<OwnerStatus>(...taskStatuses, 'deleted', 'unknown');
   const moment = fc.integer({ min: 0, max: 60 * 86_400_000 }).map(before);
   const bytes = fc.option(fc.integer({ min: 0, max: 1_000 }));
+  const facts = fc.record({
+    inside: fc.constantFrom([], [], [shell], null),
+    uncommitted: fc.constantFrom(0, 0, 3, null),
+    unmerged: fc.constantFrom(0, 2, null),
+    branch: fc.constantFrom<RemovalFacts['branch']>('merged', 'unmerged', 'gone'),
+    isManaged: fc.boolean(),
+    hasRunner: fc.boolean(),
+    isByHand: fc.boolean(),
+    lease: fc.constantFrom<RemovalFacts['lease']>(
+      { kind: 'none' },
+      { kind: 'live', holder: 'here' },
+      { kind: 'expired', forMs: maintenance.abandonedWorktreeAgeMs },
+    ),
+    disposition: fc.constantFrom<RemovalFacts['disposition']>(
+      { is: 'in_use' },
+      { is: 'kept', why: 'asked', detail: '', since: now },
+      null,
+    ),
+  });
+  const asTrash = (one: Partial<FoundTrash>): FoundTrash => ({ ...trash, ...one });
+  const asLogs = (one: Partial<FoundLogs>): FoundLogs => ({ ...logs, ...one });
+  const asSession = (one: Partial<FoundSession>): FoundSession => ({ ...session, ...one });
+  const asFacts = (found: Partial<SweepFacts>): SweepFacts => ({ ...none, ...found });
+  const asWorktree = (
+    found: Pick<FoundWorktree, 'owner'> & Partial<FoundWorktree>,
+    seen: Partial<RemovalFacts>,
+  ): FoundWorktree => {
+    const status = found.owner === 'deleted' || found.owner === 'unknown' ? null : found.owner;
+    return { ...worktree, ...found, removal: { ...removal, ...seen, status } };
+  };
   const worktrees = fc.array(
     fc
       .record({
@@ -256,40 +349,8 @@ describe('the disk budget', () => {
         cleanupOnFailure: fc.boolean(),
         isResult: fc.boolean(),
         bytes,
-        inside: fc.constantFrom([], [], [shell], null),
-        uncommitted: fc.constantFrom(0, 0, 3, null),
-        unmerged: fc.constantFrom(0, 2, null),
-        branch: fc.constantFrom('merged', 'unmerged', 'gone'),
-        isManaged: fc.boolean(),
-        hasRunner: fc.boolean(),
-        isByHand: fc.boolean(),
-        lease: fc.constantFrom<RemovalFacts['lease']>(
-          { kind: 'none' },
-          { kind: 'live', holder: 'here' },
-          { kind: 'expired', forMs: maintenance.abandonedWorktreeAgeMs },
-        ),
-        disposition: fc.constantFrom<RemovalFacts['disposition']>(
-          { is: 'in_use' },
-          { is: 'kept', why: 'asked', detail: '', since: now },
-          null,
-        ),
       })
-      .map(({ owner, since, changedAt, isThere, isRecovered, cleanupOnFailure, isResult, bytes, ...facts }) => ({
-        ...worktree,
-        owner,
-        since,
-        changedAt,
-        isThere,
-        isRecovered,
-        cleanupOnFailure,
-        isResult,
-        bytes,
-        removal: {
-          ...removal,
-          ...facts,
-          status: owner === 'deleted' || owner === 'unknown' ? null : owner,
-        } as RemovalFacts,
-      })),
+      .chain((found) => facts.map((seen) => asWorktree(found, seen))),
     { maxLength: 8 },
   );
   const trashes = fc.array(
@@ -303,7 +364,7 @@ describe('the disk budget', () => {
         isOccupied: fc.constantFrom(false, true, null),
         bytes,
       })
-      .map((one) => ({ ...trash, ...one })),
+      .map(asTrash),
     { maxLength: 6 },
   );
   const logFolders = fc.array(
@@ -316,16 +377,13 @@ describe('the disk budget', () => {
         isDerived: fc.boolean(),
         bytes,
       })
-      .map((one) => ({ ...logs, ...one })),
+      .map(asLogs),
     { maxLength: 6 },
   );
-  const sessions = fc.array(
-    fc.record({ owner: owners, endedAt: fc.option(moment), bytes }).map((one) => ({ ...session, ...one })),
-    { maxLength: 4 },
-  );
-  const states = fc
-    .record({ worktrees, trash: trashes, logs: logFolders, sessions })
-    .map((found): SweepFacts => ({ ...none, ...found }));
+  const sessions = fc.array(fc.record({ owner: owners, endedAt: fc.option(moment), bytes }).map(asSession), {
+    maxLength: 4,
+  });
+  const states = fc.record({ worktrees, trash: trashes, logs: logFolders, sessions }).map(asFacts);
 
   /** Written without the plan: what has to be true of anything that goes. */
   function expectSafe({ found }: SweepItem): void {
@@ -382,7 +440,9 @@ describe('the disk budget', () => {
         const usual = planSweep(facts, pruning).items;
         const { items, budget } = planSweep(facts, withBudget(max));
         const taken = items.filter(({ isForBudget }) => isForBudget);
-        const times = items.flatMap((item, at) => (item.isForBudget ? [since(usual[at] ?? item) ?? Infinity] : []));
+        const times = items.flatMap((item, at) =>
+          item.isForBudget ? [since(usual[at] ?? item) ?? Infinity] : [],
+        );
         const latest = Math.max(-Infinity, ...times);
         expect(latest).toBeLessThanOrEqual(now - maintenance.budgetAgeMs);
         // What stays although it is safe is younger than all that was taken.
@@ -412,7 +472,7 @@ describe('the disk budget', () => {
 describe('a sweep of an orchestrator', () => {
   const due = (isStart: boolean, last: { all: number; sessions: number } | null, set: object = {}) => {
     const moments = last && { all: timestamp(last.all), sessions: timestamp(last.sessions) };
-    const found = decideDueSweep({ isStart, last: moments, now }, { ...maintenance, ...set } as never);
+    const found = decideDueSweep({ isStart, last: moments, now }, { ...maintenance, ...set });
     return found && [found.kinds.size === 1 ? 'sessions' : 'all', [...found.off].join(' ')];
   };
   const { sweepEveryMs, sessionCleanupEveryMs } = maintenance;

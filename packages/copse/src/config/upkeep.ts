@@ -81,7 +81,11 @@ export const maintenanceSection = section(
   {
     worktree_cleanup: section(
       {
-        enabled: z.boolean().describe('Remove old worktrees and branches automatically; `copse sweep` removes them either way.'),
+        enabled: z
+          .boolean()
+          .describe(
+            'Remove old worktrees and branches automatically; `copse sweep` removes them either way.',
+          ),
         interval: duration.describe('Time between two sweeps.'),
         max_worktree_age: durationOrZero.describe(
           'Time after which worktrees and merged branches of done and cancelled tasks are removed.',
@@ -92,7 +96,9 @@ export const maintenanceSection = section(
         cleanup_on_startup: z.boolean().describe('Also sweep when the orchestrator starts.'),
         prune_unmerged_branches: z
           .boolean()
-          .describe('Also delete unmerged branches of old finished tasks; `refs/copse/keep` holds their commits.'),
+          .describe(
+            'Also delete unmerged branches of old finished tasks; `refs/copse/keep` holds their commits.',
+          ),
       },
       {
         enabled: maintenance.worktreeCleanup,

@@ -53,7 +53,9 @@ export async function maintain(context: RunContext, options: MaintainOptions): P
   );
   const [first] = failed;
   if (first !== undefined)
-    throw new Error(`${counted(failed.length, 'thing')} could not be removed, first ${first} To see all: copse sweep`);
+    throw new Error(
+      `${counted(failed.length, 'thing')} could not be removed, first ${first} To see all: copse sweep`,
+    );
 }
 
 export function cleansUpOnFailure({ agents, settings }: RunContext, agent: AgentName | null): boolean {

@@ -2,10 +2,10 @@
 
 import type { SweepPlan } from '../../workspaces/rules/sweep/plan.ts';
 import type { SweepItem } from '../../workspaces/rules/sweep/things.ts';
-import type { SweptItem } from '../../workspaces/sweep/carry-out.ts';
+import type { SweptFate, SweptItem } from '../../workspaces/sweep/carry-out.ts';
 
 export function sweepView(plan: SweepPlan, swept: readonly SweptItem[] | null) {
-  const fates = new Map(swept?.map(({ item, fate }) => [item as SweepItem, fate]));
+  const fates = new Map<SweepItem, SweptFate>(swept?.map(({ item, fate }) => [item, fate]));
   return {
     dryRun: swept === null,
     budget: plan.budget,

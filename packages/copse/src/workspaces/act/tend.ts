@@ -145,10 +145,7 @@ function whyKept(folder: string, repositories: readonly string[]): string {
 }
 
 /** A shell that was in the worktree is in the trash now. */
-export async function isOccupied(
-  { occupancy }: WorkspaceContext,
-  { files }: TrashEntry,
-): Promise<boolean> {
+export async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry): Promise<boolean> {
   const inside = await occupancy.inside(files, { roots: [], sessions: [] });
   return inside.kind === 'unknown' || inside.processes.length > 0;
 }

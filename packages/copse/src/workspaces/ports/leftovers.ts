@@ -10,7 +10,7 @@ export interface KeepRef {
   readonly isMerged: boolean;
 }
 
-export interface LogFolder {
+interface LogFolder {
   readonly kind: 'logs' | 'artifacts';
   readonly folder: string;
   readonly task: TaskId;
@@ -19,7 +19,7 @@ export interface LogFolder {
   readonly isDerived: boolean;
 }
 
-export interface TranscriptFile {
+interface TranscriptFile {
   readonly file: string;
   readonly task: TaskId;
   readonly attempt: AttemptId;

@@ -7,11 +7,18 @@
  */
 
 import { BoardAway } from '../../board/port.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import { workspaceOf } from '../act/context.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { dropListed } from '../discard/drop-shared.ts';
 import { type BranchFate, removeWorkspace } from '../discard/remove.ts';
-import { decideBranch, decideLogs, decideTranscripts, decideTrash, sweepRequest } from '../rules/sweep/plan.ts';
+import {
+  decideBranch,
+  decideLogs,
+  decideTranscripts,
+  decideTrash,
+  sweepRequest,
+} from '../rules/sweep/plan.ts';
 import type {
   FoundBranch,
   FoundLogs,
@@ -20,21 +27,21 @@ import type {
   FoundTrash,
   FoundWorktree,
   GoingItem,
-  Verdict,
+  SweepVerdict,
 } from '../rules/sweep/things.ts';
 import type { SweepContext } from './context.ts';
 import { findSessions, lookAtTrash } from './look.ts';
 import { lookAtBranch } from './look-branches.ts';
 import { ofTask, ownersOf } from './owners.ts';
 
-export type Fate =
+export type SweptFate =
   /** `keptUnder`: the refs that hold its content now. */
   | { readonly kind: 'removed'; readonly keptUnder: readonly string[]; readonly notes: readonly string[] }
   | { readonly kind: 'kept' | 'failed'; readonly reason: string };
 
 export interface SweptItem {
   readonly item: GoingItem;
-  readonly fate: Fate;
+  readonly fate: SweptFate;
 }
 
 export type OnStep = (step: string) => void;
@@ -48,7 +55,7 @@ export async function carryOut(context: SweepContext, item: GoingItem, onStep: O
   }
 }
 
-function remove(context: SweepContext, item: GoingItem, onStep: OnStep): Promise<Fate> {
+function remove(context: SweepContext, item: GoingItem, onStep: OnStep): Promise<SweptFate> {
   const { found } = item;
   const isForBudget = item.isForBudget === true;
   switch (found.kind) {
@@ -67,10 +74,16 @@ function remove(context: SweepContext, item: GoingItem, onStep: OnStep): Promise
       return removeSnapshot(context, found.is, onStep);
     case 'record':
       return Promise.resolve(keptAs('Copse did not make it.'));
+    default:
+      return unreachable(found);
   }
 }
 
-async function removeWorktree(context: SweepContext, found: FoundWorktree, onStep: OnStep): Promise<Fate> {
+async function removeWorktree(
+  context: SweepContext,
+  found: FoundWorktree,
+  onStep: OnStep,
+): Promise<SweptFate> {
   const { board, policy } = context;
   const { task, since } = found;
   const workspace = await workspaceOf(context, task);
@@ -95,7 +108,7 @@ const fates: Readonly<Record<BranchFate, string>> = {
   gone: 'was gone already',
 };
 
-async function removeBranch(context: SweepContext, found: FoundBranch, onStep: OnStep): Promise<Fate> {
+async function removeBranch(context: SweepContext, found: FoundBranch, onStep: OnStep): Promise<SweptFate> {
   const { board, clock, git, policy } = context;
   const { task, branch, tip } = found;
   const ownerOf = await ownersOf(context, [task]);
@@ -118,7 +131,7 @@ async function removeTrash(
   found: FoundTrash,
   hasBudget: boolean,
   onStep: OnStep,
-): Promise<Fate> {
+): Promise<SweptFate> {
   const { clock, policy, rescues, trash } = context;
   return underLock(context, found, async () => {
     const entry = await trash.again(found.folder);
@@ -130,7 +143,8 @@ async function removeTrash(
     onStep('trash_checked');
     const deletion = await trash.delete(entry);
     onStep('trash_deleted');
-    if (deletion.kind === 'kept') return keptAs(`The work in ${deletion.repositories.join(', ')} is nowhere else.`);
+    if (deletion.kind === 'kept')
+      return keptAs(`The work in ${deletion.repositories.join(', ')} is nowhere else.`);
     return { kind: 'removed', keptUnder: isHeld ? [rescue] : [], notes: [] };
   });
 }
@@ -140,7 +154,7 @@ async function removeLogs(
   found: FoundLogs,
   hasBudget: boolean,
   onStep: OnStep,
-): Promise<Fate> {
+): Promise<SweptFate> {
   const { clock, leftovers, policy } = context;
   const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
   if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
@@ -155,7 +169,7 @@ async function removeTranscripts(
   { session, task }: FoundSession,
   hasBudget: boolean,
   onStep: OnStep,
-): Promise<Fate> {
+): Promise<SweptFate> {
   const { clock, leftovers, policy } = context;
   const now = (await findSessions(context, task)).find((one) => one.session === session);
   if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
@@ -169,7 +183,11 @@ async function removeTranscripts(
   return afterDeleting(problems, onStep, 'session_deleted');
 }
 
-async function removeSnapshot(context: SweepContext, found: FoundSnapshot, onStep: OnStep): Promise<Fate> {
+async function removeSnapshot(
+  context: SweepContext,
+  found: FoundSnapshot,
+  onStep: OnStep,
+): Promise<SweptFate> {
   const { task, token, end } = found;
   const problem = await dropListed(context, [{ task, token, end }]);
   onStep('snapshot_dropped');
@@ -181,17 +199,17 @@ async function removeSnapshot(context: SweepContext, found: FoundSnapshot, onSte
 async function underLock(
   { git }: SweepContext,
   { task }: Pick<FoundTrash, 'task'>,
-  work: () => Promise<Fate>,
-): Promise<Fate> {
+  work: () => Promise<SweptFate>,
+): Promise<SweptFate> {
   const done = await git.tryLock(`task-${task}`, work);
   return done?.value ?? keptAs(`Another process works on ${task} right now.`);
 }
 
-function mayGo(verdict: Verdict, isForBudget: boolean): boolean {
+function mayGo(verdict: SweepVerdict, isForBudget: boolean): boolean {
   return verdict.kind === 'goes' || (isForBudget && verdict.asIfOld !== undefined);
 }
 
-function afterDeleting(problems: readonly string[], onStep: OnStep, step: string): Fate {
+function afterDeleting(problems: readonly string[], onStep: OnStep, step: string): SweptFate {
   onStep(step);
   if (problems.length > 0) return { kind: 'failed', reason: problems.join(' ') };
   return { kind: 'removed', keptUnder: [], notes: [] };
@@ -199,10 +217,10 @@ function afterDeleting(problems: readonly string[], onStep: OnStep, step: string
 
 const CHANGED = 'It changed since the plan was made.';
 
-function whyStays(verdict: Verdict): string {
+function whyStays(verdict: SweepVerdict): string {
   return verdict.kind === 'stays' ? verdict.why : CHANGED;
 }
 
-function keptAs(reason: string): Fate {
+function keptAs(reason: string): SweptFate {
   return { kind: 'kept', reason };
 }

@@ -39,7 +39,9 @@ export async function lookAtBranch(
   ]);
   const isTarget = branch === (target ?? (await git.detectBase()));
   const isWanted = isTarget || others.includes(branch) || (await git.isAlias(branch));
-  const hasWorktree = own.some(({ worktree, disposition }) => worktree !== null && disposition.is !== 'released');
+  const hasWorktree = own.some(
+    ({ worktree, disposition }) => worktree !== null && disposition.is !== 'released',
+  );
   const isOld = since !== null && clock.now() - since >= policy.maintenance.finishedWorktreeAgeMs;
   const isOver = owner !== 'unknown' && owner !== 'deleted' && isFinished(owner);
   const mayGo = isOver && isOld && !isWanted && !hasWorktree;

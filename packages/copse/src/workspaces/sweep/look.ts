@@ -24,18 +24,19 @@ import type { SweepContext } from './context.ts';
 import { findBranches } from './look-branches.ts';
 import { ofTask, ownersOf } from './owners.ts';
 
-export interface LookOptions {
+export interface SweepLookOptions {
   readonly kinds: ReadonlySet<SweptKind>;
   /** Sizes, for people; a disk budget needs them in any case. */
   readonly isMeasured: boolean;
 }
 
-export async function lookAround(context: SweepContext, options: LookOptions): Promise<SweepFacts> {
+export async function lookAround(context: SweepContext, options: SweepLookOptions): Promise<SweepFacts> {
   const { kinds } = options;
   const { clock, policy } = context;
   const hasBudget = policy.maintenance.maxDiskBytes !== null && kinds.has('worktree');
   const sizeOf = measure(context, hasBudget || options.isMeasured);
-  const workspaces = kinds.has('worktree') || kinds.has('branch') ? await context.board.list('workspace') : [];
+  const workspaces =
+    kinds.has('worktree') || kinds.has('branch') ? await context.board.list('workspace') : [];
   const find = <T>(kind: SweptKind, work: () => Promise<readonly T[]>) =>
     kinds.has(kind) ? work() : Promise.resolve([]);
   // One after the other: to look at a worktree starts gits in it.
@@ -178,10 +179,7 @@ async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly
   return found;
 }
 
-export async function findSessions(
-  context: SweepContext,
-  only?: TaskId,
-): Promise<readonly FoundSession[]> {
+export async function findSessions(context: SweepContext, only?: TaskId): Promise<readonly FoundSession[]> {
   const { board, leftovers } = context;
   const files = leftovers.transcripts(only);
   const attempts = await board.some(

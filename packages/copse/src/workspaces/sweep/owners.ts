@@ -38,7 +38,8 @@ export async function ofTask(
     since: state === undefined ? null : timestamp(Math.max(state.since, workspace?.preparedAt ?? 0)),
     isResult: state?.status === 'done' && state.how === 'as_it_is',
     isRecovered: isHere && context.isOrchestrated,
-    cleanupOnFailure: state?.status === 'failed' && context.cleanupOnFailure(await agentOf(context.board, task)),
+    cleanupOnFailure:
+      state?.status === 'failed' && context.cleanupOnFailure(await agentOf(context.board, task)),
   };
 }
 

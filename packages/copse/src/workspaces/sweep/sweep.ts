@@ -47,6 +47,6 @@ export async function sweep(context: SweepContext, options: SweepOptions = {}): 
   return done?.value;
 }
 
-export function isGoing(item: SweepItem): item is GoingItem {
+function isGoing(item: SweepItem): item is GoingItem {
   return item.verdict.kind === 'goes';
 }

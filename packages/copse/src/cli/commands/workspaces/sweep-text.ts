@@ -4,7 +4,7 @@ import { sizeText } from '../../../explain/rules/amounts.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import type { SweepPlan } from '../../../workspaces/rules/sweep/plan.ts';
 import { type SweepItem, type SweptKind, sweptKinds } from '../../../workspaces/rules/sweep/things.ts';
-import type { Fate, SweptItem } from '../../../workspaces/sweep/carry-out.ts';
+import type { SweptFate, SweptItem } from '../../../workspaces/sweep/carry-out.ts';
 import type { Output } from '../../output.ts';
 
 const titles: Readonly<Record<SweptKind, string>> = {
@@ -29,30 +29,42 @@ export interface SweepText {
 
 export function sweepLines(plan: SweepPlan, text: SweepText, output: Output): readonly string[] {
   const { isVerbose, isDry, swept } = text;
-  const fates = new Map(swept.map(({ item, fate }) => [item as SweepItem, fate]));
+  const fates = new Map<SweepItem, SweptFate>(swept.map(({ item, fate }) => [item, fate]));
   const going = plan.items.filter(({ verdict }) => verdict.kind === 'goes');
   const shownItems = isVerbose ? plan.items : going;
   const width = Math.max(0, ...shownItems.map((item) => nameOf(item, text).length));
-  const groups = sweptKinds.flatMap((kind) => {
+  const groups: string[] = [];
+  for (const kind of sweptKinds) {
     const items = shownItems.filter(({ found }) => found.kind === kind);
-    if (items.length === 0) return [];
-    const title = output.style('bold', titles[kind]);
-    return [title, ...items.flatMap((item) => itemLines(item, fates.get(item), { ...text, width }, output)), ''];
-  });
+    if (items.length === 0) continue;
+    groups.push(output.style('bold', titles[kind]));
+    for (const item of items) groups.push(...itemLines(item, fates.get(item), { ...text, width }, output));
+    groups.push('');
+  }
   const staying = plan.items.length - going.length;
   return [
     ...groups,
     headline(going, fates, isDry),
     ...budgetLines(plan, isDry),
     ...(staying > 0 && !isVerbose
-      ? [output.style('dim', `${counted(staying, 'thing')} ${staying === 1 ? 'stays' : 'stay'}. To see why: copse sweep --dry-run --verbose`)]
+      ? [
+          output.style(
+            'dim',
+            `${counted(staying, 'thing')} ${staying === 1 ? 'stays' : 'stay'}. To see why: copse sweep --dry-run --verbose`,
+          ),
+        ]
       : []),
   ];
 }
 
-function headline(going: readonly SweepItem[], fates: ReadonlyMap<SweepItem, Fate>, isDry: boolean): string {
+function headline(
+  going: readonly SweepItem[],
+  fates: ReadonlyMap<SweepItem, SweptFate>,
+  isDry: boolean,
+): string {
   if (going.length === 0) return 'Nothing to remove.';
-  if (isDry) return `${counted(going.length, 'thing')} would go (${sizeText(sum(going))}). To remove them: copse sweep`;
+  if (isDry)
+    return `${counted(going.length, 'thing')} would go (${sizeText(sum(going))}). To remove them: copse sweep`;
   const gone = going.filter((item) => fates.get(item)?.kind === 'removed');
   const left = going.length - gone.length;
   const rest = left === 0 ? '' : ` ${counted(left, 'thing')} could not be removed.`;
@@ -61,24 +73,28 @@ function headline(going: readonly SweepItem[], fates: ReadonlyMap<SweepItem, Fat
 
 function itemLines(
   item: SweepItem,
-  fate: Fate | undefined,
+  fate: SweptFate | undefined,
   text: SweepText & { readonly width: number },
   output: Output,
 ): readonly string[] {
   const { verdict, bytes } = item;
   const size = (bytes === null ? '' : sizeText(bytes)).padStart(7);
   const isGoing = verdict.kind === 'goes';
-  const mark = !isGoing ? output.style('dim', '·') : isRefused(fate) ? output.style('red', '!') : output.style('yellow', '-');
+  const mark = !isGoing
+    ? output.style('dim', '·')
+    : isRefused(fate)
+      ? output.style('red', '!')
+      : output.style('yellow', '-');
   const why = isGoing ? verdict.why : output.style('dim', `stays: ${shown(verdict.why)}`);
   const line = `  ${mark} ${nameOf(item, text).padEnd(text.width)} ${size}  ${isGoing ? shown(why) : why}`;
   return [line, ...details(item, fate).map((one) => output.style('dim', `      ${shown(one)}`))];
 }
 
-function isRefused(fate: Fate | undefined): fate is Extract<Fate, { readonly reason: string }> {
+function isRefused(fate: SweptFate | undefined): fate is Extract<SweptFate, { readonly reason: string }> {
   return fate !== undefined && fate.kind !== 'removed';
 }
 
-function details({ verdict }: SweepItem, fate: Fate | undefined): readonly string[] {
+function details({ verdict }: SweepItem, fate: SweptFate | undefined): readonly string[] {
   if (verdict.kind !== 'goes') return [];
   if (isRefused(fate)) return [`${fate.kind}: ${fate.reason}`];
   const refs = fate?.kind === 'removed' ? fate.keptUnder : verdict.keptUnder.map((ref) => `${ref}…`);

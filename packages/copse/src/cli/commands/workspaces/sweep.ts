@@ -26,7 +26,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     else {
       const { root } = context;
       const { dryRun: isDry = false, verbose: isVerbose = false } = options;
-      for (const line of sweepLines(plan, { swept, root, isDry, isVerbose }, cli.output)) cli.output.line(line);
+      for (const line of sweepLines(plan, { swept, root, isDry, isVerbose }, cli.output))
+        cli.output.line(line);
     }
   } finally {
     await context.board.close();

@@ -18,7 +18,11 @@ export interface DueSweep {
 
 /** Null when nothing is due. Without a memory of the last sweep, the interval begins now. */
 export function decideDueSweep(
-  { isStart, last, now }: { readonly isStart: boolean; readonly last: LastSweeps | null; readonly now: Timestamp },
+  {
+    isStart,
+    last,
+    now,
+  }: { readonly isStart: boolean; readonly last: LastSweeps | null; readonly now: Timestamp },
   maintenance: Policy['maintenance'],
 ): DueSweep | null {
   const { cleanupOnStartup, sweepEveryMs, sessionCleanupEveryMs, sessionCleanup } = maintenance;

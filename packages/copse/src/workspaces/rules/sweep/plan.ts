@@ -14,12 +14,13 @@
 import type { TaskId, Timestamp } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { type RemovalFacts, type RemovalRequest, decideRemoval } from '../removal.ts';
 import { type Budget, applyBudget } from './budget.ts';
 import type {
-  Found,
+  SweptThing,
   FoundBranch,
   FoundLogs,
   FoundSession,
@@ -31,7 +32,7 @@ import type {
   SweepFacts,
   SweepItem,
   SweptKind,
-  Verdict,
+  SweepVerdict,
 } from './things.ts';
 
 type Rules = Pick<Policy, 'maintenance' | 'removal'>;
@@ -63,18 +64,22 @@ export function planSweep(
     ...facts.snapshots.map((is) => item({ kind: 'snapshot', is }, is.ref, is, decideSnapshot(is))),
     ...facts.records.map((is) => item({ kind: 'record', is }, is.path, {}, stays(NOT_OURS))),
   ];
-  const items = all.map((one) => (off.has(one.found.kind) ? { ...one, verdict: stays(IS_OFF) } : one));
+  const items = all.map((one) => (off.has(one.found.kind) ? switchedOff(one) : one));
   return applyBudget(items, now, policy.maintenance);
 }
 
 const NOT_OURS = 'Copse did not make this worktree, whose folder is gone. To drop it: git worktree prune';
 const IS_OFF = 'Its cleanup is switched off in copse.yml. To do it now: copse sweep';
 
+function switchedOff(one: SweepItem): SweepItem {
+  return { ...one, verdict: stays(IS_OFF) };
+}
+
 function item(
-  found: Found,
+  found: SweptThing,
   name: string,
   { task = null, bytes = null }: { readonly task?: TaskId | null; readonly bytes?: number | null },
-  verdict: Verdict,
+  verdict: SweepVerdict,
 ): SweepItem {
   return { found, name, task, bytes, verdict };
 }
@@ -88,7 +93,7 @@ export function sweepRequest(
   return { by: 'sweep', pruneUnmergedBranches, cleanupOnFailure };
 }
 
-export function decideWorktree(one: FoundWorktree, now: Timestamp, policy: Rules): Verdict {
+function decideWorktree(one: FoundWorktree, now: Timestamp, policy: Rules): SweepVerdict {
   const { task, owner, since, isThere, changedAt, removal } = one;
   const { finishedWorktreeAgeMs, abandonedWorktreeAgeMs } = policy.maintenance;
   if (owner === 'in_progress' && one.isRecovered) return stays(`${task} is in progress here.`);
@@ -108,7 +113,7 @@ export function decideWorktree(one: FoundWorktree, now: Timestamp, policy: Rules
   return gate ?? stays(`${statusText(task, owner)}.`);
 }
 
-function throughGate(one: FoundWorktree, facts: RemovalFacts, now: Timestamp, policy: Rules): Verdict {
+function throughGate(one: FoundWorktree, facts: RemovalFacts, now: Timestamp, policy: Rules): SweepVerdict {
   const decision = decideRemoval(facts, sweepRequest(one, policy), policy);
   if (decision.kind === 'refused') return stays(decision.reason);
   if (decision.kind === 'question') return stays(decision.question);
@@ -123,7 +128,9 @@ function throughGate(one: FoundWorktree, facts: RemovalFacts, now: Timestamp, po
     keptUnder: [...(hasFiles ? [rescuesOf(task)] : []), ...(isPruned ? [tipsOf(task)] : [])],
     notes: [
       ...(decision.kind === 'end_first'
-        ? [`Ends ${counted(decision.ends.processes.length + decision.ends.tmux.length, 'process', 'es')} of its agent first.`]
+        ? [
+            `Ends ${counted(decision.ends.processes.length + decision.ends.tmux.length, 'process', 'es')} of its agent first.`,
+          ]
         : [`Its branch ${fate}${isPruned ? ' although it is not merged' : ''}.`]),
       ...(one.owner === 'in_progress' ? [`To go on with ${task}: copse orchestrate`] : []),
       ...(strays.length > 0 && (isDeleted || facts.branch === 'gone')
@@ -145,17 +152,20 @@ function whyWorktree({ task, owner, since, isThere }: FoundWorktree, facts: Remo
   return sinceText(task, owner, since, now);
 }
 
-export function decideBranch(one: FoundBranch, now: Timestamp, { maintenance }: Rules): Verdict {
+export function decideBranch(one: FoundBranch, now: Timestamp, { maintenance }: Rules): SweepVerdict {
   const { task, owner, since, state, holder } = one;
   if (owner === 'unknown') return stays(`The board has no task ${task}.`);
-  if (owner === 'deleted') return stays(`${task} was deleted from the board, so nothing proves that it landed.`);
+  if (owner === 'deleted')
+    return stays(`${task} was deleted from the board, so nothing proves that it landed.`);
   if (!isFinished(owner)) return stays(`${statusText(task, owner)}.`);
   if (one.isWanted) return stays('It is a target, a base, or in use by another task.');
   if (one.hasWorktree) return stays(`${task} has a worktree; its removal decides about the branch.`);
   if (holder !== null) return stays(`It is checked out at ${shown(holder)}.`);
   if (one.isResult) return stays(`It is the result of ${task}.`);
   if (since === null || now - since < maintenance.finishedWorktreeAgeMs)
-    return stays(`${sinceText(task, owner, since, now)}; goes after ${lengthOf(maintenance.finishedWorktreeAgeMs)}.`);
+    return stays(
+      `${sinceText(task, owner, since, now)}; goes after ${lengthOf(maintenance.finishedWorktreeAgeMs)}.`,
+    );
   const renamed = one.isOwn ? '' : ', under another name than Copse gave it';
   const forLong = sinceText(task, owner, since, now);
   switch (state) {
@@ -171,6 +181,8 @@ export function decideBranch(one: FoundBranch, now: Timestamp, { maintenance }: 
     case 'unknown':
     case null:
       return stays('There is no base to compare it with.');
+    default:
+      return unreachable(state);
   }
 }
 
@@ -183,10 +195,12 @@ export function isTrashOver(
   return isLeftover || now - at > trashAgeMs;
 }
 
-export function decideTrash(one: FoundTrash, now: Timestamp, { maintenance }: Rules): Verdict {
+export function decideTrash(one: FoundTrash, now: Timestamp, { maintenance }: Rules): SweepVerdict {
   const { task, at, repositories, isOccupied } = one;
   if (repositories.length > 0)
-    return stays(`The work in ${repositories.map(shown).join(', ')} is nowhere else. Look at it, then delete the folder.`);
+    return stays(
+      `The work in ${repositories.map(shown).join(', ')} is nowhere else. Look at it, then delete the folder.`,
+    );
   if (isOccupied === true) return stays('A process is in it, or Copse cannot tell.');
   const isOver = isTrashOver(one, now, maintenance);
   const why = one.isLeftover ? 'a checkout that was never finished' : `removed ${age(at, now)} ago`;
@@ -196,13 +210,15 @@ export function decideTrash(one: FoundTrash, now: Timestamp, { maintenance }: Ru
   return one.isEmpty && !one.isBegun && isOccupied === false ? young(text, at, gone) : stays(text);
 }
 
-export function decideLogs(one: FoundLogs, now: Timestamp, { maintenance }: Rules): Verdict {
+export function decideLogs(one: FoundLogs, now: Timestamp, { maintenance }: Rules): SweepVerdict {
   const { kind, task, owner, at, newer } = one;
   const { logAgeMs, logsKept, trashAgeMs } = maintenance;
   if (owner === 'unknown') return stays(`The board has no task ${task}.`);
   if (owner === 'deleted') {
     const why = `${task} was deleted from the board`;
-    return now - at > trashAgeMs ? goes(why) : young(`${why}; goes after ${lengthOf(trashAgeMs)}.`, at, goes(why));
+    return now - at > trashAgeMs
+      ? goes(why)
+      : young(`${why}; goes after ${lengthOf(trashAgeMs)}.`, at, goes(why));
   }
   if (!isFinished(owner)) return stays(`${statusText(task, owner)}.`);
   if (!one.isDerived) return stays(`Results of ${task}.`);
@@ -212,17 +228,21 @@ export function decideLogs(one: FoundLogs, now: Timestamp, { maintenance }: Rule
   return young(text, at, goes(`${kind} of ${age(at, now)} ago`));
 }
 
-export function decideTranscripts(one: FoundSession, now: Timestamp, { maintenance }: Rules): Verdict {
+export function decideTranscripts(one: FoundSession, now: Timestamp, { maintenance }: Rules): SweepVerdict {
   const { task, owner, endedAt, files } = one;
   if (owner === 'unknown') return stays(`The board has no task ${task}.`);
   if (endedAt === null) return stays('It runs, or the board does not know when it ended.');
   if (owner !== 'deleted' && !isFinished(owner)) return stays(`${statusText(task, owner)}.`);
   const gone = goes(`ended ${age(endedAt, now)} ago: ${counted(files.length, 'transcript')}`);
   if (now - endedAt > maintenance.sessionAgeMs) return gone;
-  return young(`Ended ${age(endedAt, now)} ago; goes after ${lengthOf(maintenance.sessionAgeMs)}.`, endedAt, gone);
+  return young(
+    `Ended ${age(endedAt, now)} ago; goes after ${lengthOf(maintenance.sessionAgeMs)}.`,
+    endedAt,
+    gone,
+  );
 }
 
-export function decideSnapshot({ task, end }: FoundSnapshot): Verdict {
+function decideSnapshot({ task, end }: FoundSnapshot): SweepVerdict {
   if (end === 'landed') return goes(`${task} landed`);
   if (end === 'ended') return goes(`${task} is over`, [rescuesOf(task)]);
   return stays(`${task} is not over, or the board has no such task.`);
@@ -255,11 +275,11 @@ function goes(why: string, keptUnder: readonly string[] = []): Goes {
   return { kind: 'goes', why, keptUnder, notes: [] };
 }
 
-function stays(why: string): Extract<Verdict, { readonly kind: 'stays' }> {
+function stays(why: string): Extract<SweepVerdict, { readonly kind: 'stays' }> {
   return { kind: 'stays', why, safeSince: null };
 }
 
 /** Only its age keeps it. */
-function young(why: string, safeSince: Timestamp, asIfOld: Goes): Verdict {
+function young(why: string, safeSince: Timestamp, asIfOld: Goes): SweepVerdict {
   return { kind: 'stays', why, safeSince, asIfOld };
 }

@@ -1,6 +1,13 @@
 /** What a sweep looks at, as it was found, and what the plan says about each thing. */
 
-import type { BranchName, CommitId, FencingToken, SessionId, TaskId, Timestamp } from '../../../kernel/ids.ts';
+import type {
+  BranchName,
+  CommitId,
+  FencingToken,
+  SessionId,
+  TaskId,
+  Timestamp,
+} from '../../../kernel/ids.ts';
 import type { TaskStatus } from '../../../tasks/rules/task.ts';
 import type { RemovalFacts } from '../removal.ts';
 
@@ -129,7 +136,7 @@ export interface SweepFacts {
   readonly records: readonly FoundRecord[];
 }
 
-export type Verdict =
+export type SweepVerdict =
   | {
       readonly kind: 'goes';
       /** Why, as the end of a line. */
@@ -145,11 +152,11 @@ export type Verdict =
       /** If only its age keeps it: since when it is safe to remove. A disk budget may remove it. */
       readonly safeSince: Timestamp | null;
       /** What a budget would do with it. */
-      readonly asIfOld?: Extract<Verdict, { readonly kind: 'goes' }>;
+      readonly asIfOld?: Extract<SweepVerdict, { readonly kind: 'goes' }>;
     };
 
 /** A thing with its kind. */
-export type Found =
+export type SweptThing =
   | { readonly kind: 'worktree'; readonly is: FoundWorktree }
   | { readonly kind: 'branch'; readonly is: FoundBranch }
   | { readonly kind: 'trash'; readonly is: FoundTrash }
@@ -158,8 +165,8 @@ export type Found =
   | { readonly kind: 'snapshot'; readonly is: FoundSnapshot }
   | { readonly kind: 'record'; readonly is: FoundRecord };
 
-export interface SweepItem<V extends Verdict = Verdict> {
-  readonly found: Found;
+export interface SweepItem<V extends SweepVerdict = SweepVerdict> {
+  readonly found: SweptThing;
   /** A path, a branch, a ref or the id of a session. */
   readonly name: string;
   readonly task: TaskId | null;
@@ -169,4 +176,4 @@ export interface SweepItem<V extends Verdict = Verdict> {
   readonly isForBudget?: true;
 }
 
-export type GoingItem = SweepItem<Extract<Verdict, { readonly kind: 'goes' }>>;
+export type GoingItem = SweepItem<Extract<SweepVerdict, { readonly kind: 'goes' }>>;

@@ -5,16 +5,21 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { change } from '../../../packages/copse/src/board/context.ts';
-import { type AttemptId, type SessionId, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import { decided } from '../../../packages/copse/src/kernel/decision.ts';
-import { claimTask } from '../../../packages/copse/src/tasks/act/claims.ts';
-import { deleteTasks } from '../../../packages/copse/src/tasks/act/tasks.ts';
-import { decideFail } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
-import { previewSweep, sweep } from '../../../packages/copse/src/workspaces/sweep/sweep.ts';
-import { git, newArea } from '../../support/cli.ts';
-import { claimant, must } from '../../support/records/tasks.ts';
-import { DAY, cancel, fatesOf, planned, sweeperOf } from '../../support/workspaces/sweeps.ts';
+import { change } from '../../../../packages/copse/src/board/context.ts';
+import {
+  type AttemptId,
+  type SessionId,
+  type TaskId,
+  brand,
+} from '../../../../packages/copse/src/kernel/ids.ts';
+import { decided } from '../../../../packages/copse/src/kernel/decision.ts';
+import { claimTask } from '../../../../packages/copse/src/tasks/act/claims.ts';
+import { deleteTasks } from '../../../../packages/copse/src/tasks/act/tasks.ts';
+import { decideFail } from '../../../../packages/copse/src/tasks/rules/outcomes.ts';
+import { previewSweep, sweep } from '../../../../packages/copse/src/workspaces/sweep/sweep.ts';
+import { git, newArea } from '../../../support/cli.ts';
+import { claimant, must } from '../../../support/records/tasks.ts';
+import { DAY, cancel, fatesOf, planned, sweeperOf } from '../../../support/workspaces/sweeps.ts';
 import {
   type Project,
   addDirty,
@@ -23,7 +28,7 @@ import {
   newProject,
   openForTest,
   textsOf,
-} from '../../support/workspaces/workspaces.ts';
+} from '../../../support/workspaces/workspaces.ts';
 
 const area = newArea();
 let projects = 0;
@@ -51,14 +56,22 @@ it('the worktree of a finished task goes after 7 days with everything saved, and
   expect(existsSync(gone.worktree)).toBe(true);
   expect(planned(plan)).toContain(`worktree ${gone.task} goes`);
   const done = await sweep(after);
-  expect(fatesOf(done)).toEqual(planned(plan).filter((one) => one.endsWith('goes')).map((one) => one.replace('goes', 'removed')));
+  expect(fatesOf(done)).toEqual(
+    planned(plan)
+      .filter((one) => one.endsWith('goes'))
+      .map((one) => one.replace('goes', 'removed')),
+  );
   const [one] = done?.swept ?? [];
   const [rescue] = one?.fate.kind === 'removed' ? one.fate.keptUnder : [];
   expect(rescue).toMatch(new RegExp(`^refs/copse/rescue/${gone.task}/`));
   expect(refs(project, 'refs/copse/rescue')).toEqual([rescue]);
   // Its commit did not land, so its branch stays.
   expect(refs(project, `refs/heads/${gone.branch}`)).toHaveLength(1);
-  expect([existsSync(gone.worktree), existsSync(young.worktree), existsSync(project.worktree(working))]).toEqual([false, true, true]);
+  expect([
+    existsSync(gone.worktree),
+    existsSync(young.worktree),
+    existsSync(project.worktree(working)),
+  ]).toEqual([false, true, true]);
   expectAllFound(project.folder, textsOf(gone.task));
   expect(fatesOf(await sweep(after))).toEqual([]);
 
@@ -71,7 +84,11 @@ it('the worktree of a finished task goes after 7 days with everything saved, and
 
 it('branches of finished tasks go if they are merged, under whatever name; unmerged ones only if asked for, under a ref', async () => {
   const project = await open();
-  const tasks = { merged: await project.addTask(), renamed: await project.addTask(), unmerged: await project.addTask() };
+  const tasks = {
+    merged: await project.addTask(),
+    renamed: await project.addTask(),
+    unmerged: await project.addTask(),
+  };
   for (const task of Object.values(tasks)) {
     await project.prepare(task);
     if (task === tasks.unmerged) project.run(task, 'commit', '--quiet', '--allow-empty', '--message=mine');
@@ -86,14 +103,26 @@ it('branches of finished tasks go if they are merged, under whatever name; unmer
     const at = project.run(task, 'rev-parse', 'HEAD');
     await project.remove(task, request);
     if (refs(project, `refs/heads/${branch}`).length === 0)
-      git(project.folder, 'update-ref', '--create-reflog', '-m', `copse: ${task} begins`, `refs/heads/${branch}`, at);
+      git(
+        project.folder,
+        'update-ref',
+        '--create-reflog',
+        '-m',
+        `copse: ${task} begins`,
+        `refs/heads/${branch}`,
+        at,
+      );
     if (task === tasks.renamed) git(project.folder, 'branch', '--move', branch, 'my-own-name');
   }
   const kinds = new Set(['branch'] as const);
   expect(fatesOf(await sweep(sweeperOf(project), { kinds }))).toEqual(
     [`branch ${tasks.merged} removed`, `branch ${tasks.renamed} removed`].toSorted(),
   );
-  expect(refs(project, 'refs/heads')).toEqual([`refs/heads/${tasks.unmerged}/do-it`, 'refs/heads/main', 'refs/heads/person']);
+  expect(refs(project, 'refs/heads')).toEqual([
+    `refs/heads/${tasks.unmerged}/do-it`,
+    'refs/heads/main',
+    'refs/heads/person',
+  ]);
 
   const pruning = sweeperOf(project, { maintenance: { pruneUnmergedBranches: true } });
   const done = await sweep(pruning, { kinds });
@@ -156,7 +185,11 @@ it('a stale record of a finished task goes, with what was staged; that of a pers
 
 it('logs, results and transcripts go by the age and the state of their task; of a task that the board never had, they stay', async () => {
   const project = await open();
-  const [done, openTask, deleted] = [await project.addTask(), await project.addTask(), await project.addTask()];
+  const [done, openTask, deleted] = [
+    await project.addTask(),
+    await project.addTask(),
+    await project.addTask(),
+  ];
   const unknown = brand<TaskId>('cp-9zzz');
   const inHome = (...names: readonly string[]) => path.join(project.folder, '.copse', ...names);
   const attempt = brand<AttemptId>('at-done');
@@ -174,7 +207,16 @@ it('logs, results and transcripts go by the age and the state of their task; of 
       const node = project.context.node;
       await change.apply(
         decided(
-          { type: 'session.opened', id: session, at: change.at, task: done, agent: brand('ada'), workItem: null, follows: null, phase: 'working' },
+          {
+            type: 'session.opened',
+            id: session,
+            at: change.at,
+            task: done,
+            agent: brand('ada'),
+            workItem: null,
+            follows: null,
+            phase: 'working',
+          },
           { type: 'attempt.started', ...of, session, task: done, node, token: 1 as never },
           { type: 'attempt.ended', ...of, reason: 'completed', exitCode: 0 },
         ),
@@ -196,7 +238,11 @@ it('logs, results and transcripts go by the age and the state of their task; of 
 // promise: disk-budget-safe
 it('a disk budget takes logs and finished worktrees before their time, and neither open work nor files that only the trash has', async () => {
   const project = await open();
-  const [finished, working, removed] = [await addDirty(project), await addDirty(project), await addDirty(project)];
+  const [finished, working, removed] = [
+    await addDirty(project),
+    await addDirty(project),
+    await addDirty(project),
+  ];
   await cancel(project, finished.task);
   await project.remove(removed.task);
   const maintenance = { maxDiskBytes: 1 };
@@ -206,7 +252,10 @@ it('a disk budget takes logs and finished worktrees before their time, and neith
   expect(fatesOf(done)).toEqual([`worktree ${finished.task} removed`]);
   expect(done?.budget?.leftBytes).toBeGreaterThan(1);
   expect(existsSync(working.worktree)).toBe(true);
-  expectAllFound(project.folder, [finished, working, removed].flatMap(({ task }) => textsOf(task)));
+  expectAllFound(
+    project.folder,
+    [finished, working, removed].flatMap(({ task }) => textsOf(task)),
+  );
 });
 
 it('the trash goes after 7 days, but not a repository with work in it', async () => {

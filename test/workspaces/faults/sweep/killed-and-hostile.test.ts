@@ -1,18 +1,29 @@
 /** A sweep that is killed at any step is finished by the next; and a hostile agent gains nothing by it. */
 
 import { spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { removalSteps } from '../../../packages/copse/src/workspaces/discard/remove.ts';
-import { previewSweep, sweep } from '../../../packages/copse/src/workspaces/sweep/sweep.ts';
-import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import { git, newArea } from '../../support/cli.ts';
-import { isLong } from '../../support/long.ts';
-import { DAY, cancel, fatesOf, planned, sweeperOf } from '../../support/workspaces/sweeps.ts';
-import { runWorker } from '../../support/workspaces/workspace-processes.ts';
+import { removalSteps } from '../../../../packages/copse/src/workspaces/discard/remove.ts';
+import { previewSweep, sweep } from '../../../../packages/copse/src/workspaces/sweep/sweep.ts';
+import { type TaskId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
+import { git, newArea } from '../../../support/cli.ts';
+import { isLong } from '../../../support/long.ts';
+import { DAY, cancel, fatesOf, planned, sweeperOf } from '../../../support/workspaces/sweeps.ts';
+import { runWorker } from '../../../support/workspaces/workspace-processes.ts';
 import {
   type Project,
   addDirty,
@@ -21,7 +32,7 @@ import {
   newProject,
   openForTest,
   textsOf,
-} from '../../support/workspaces/workspaces.ts';
+} from '../../../support/workspaces/workspaces.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 const area = newArea();
@@ -44,11 +55,24 @@ const steps = [
 /** One thing of each kind that goes 40 days later, and one task that is open. */
 async function withThings() {
   const project = await open();
-  const [gone, kept, removed, branched] = [await addDirty(project), await addDirty(project), await addDirty(project), await project.addTask()];
+  const [gone, kept, removed, branched] = [
+    await addDirty(project),
+    await addDirty(project),
+    await addDirty(project),
+    await project.addTask(),
+  ];
   await project.remove(removed.task);
   const { branch } = await project.prepare(branched);
   await project.remove(branched);
-  git(project.folder, 'update-ref', '--create-reflog', '-m', `copse: ${branched} begins`, `refs/heads/${branch}`, 'HEAD');
+  git(
+    project.folder,
+    'update-ref',
+    '--create-reflog',
+    '-m',
+    `copse: ${branched} begins`,
+    `refs/heads/${branch}`,
+    'HEAD',
+  );
   for (const task of [gone.task, branched]) await cancel(project, task);
   const logs = path.join(project.folder, '.copse', 'logs', gone.task);
   mkdirSync(logs, { recursive: true });
@@ -69,7 +93,12 @@ it.each(steps.filter((_, at) => isLong || at % 3 === 1))(
     expect([step, again?.swept.filter(({ fate }) => fate.kind !== 'removed')]).toEqual([step, []]);
     expect([step, fatesOf(await sweep(sweeperOf(project)))]).toEqual([step, []]);
     const [workspace] = await project.context.board.list('workspace', { task: gone.task });
-    expect([step, existsSync(gone.worktree), existsSync(logs), workspace?.disposition.is]).toEqual([step, false, false, 'released']);
+    expect([step, existsSync(gone.worktree), existsSync(logs), workspace?.disposition.is]).toEqual([
+      step,
+      false,
+      false,
+      'released',
+    ]);
     expect(existsSync(kept.worktree)).toBe(true);
     expect(git(folder, 'for-each-ref', `refs/heads/${branch}`)).toBe('');
     expectAllFound(folder, [...textsOf(gone.task), ...textsOf(kept.task)]);
@@ -88,7 +117,8 @@ it('two processes that sweep at once remove each thing once', async () => {
   expectSound(project.folder);
 });
 
-const everything = (project: Project) => sweep(sweeperOf(project, { maintenance: { pruneUnmergedBranches: true, maxDiskBytes: 0 } }));
+const everything = (project: Project) =>
+  sweep(sweeperOf(project, { maintenance: { pruneUnmergedBranches: true, maxDiskBytes: 0 } }));
 
 // promise: sweep-only-proven
 it('names and links that an agent plants lead a sweep to nothing of others', async () => {
