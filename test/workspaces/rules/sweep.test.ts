@@ -397,6 +397,8 @@ describe('the disk budget', () => {
         expect(facts.inside).not.toBeNull();
         expect(facts.isManaged).toBe(true);
         expect(facts.disposition?.is).not.toBe('kept');
+        expect(facts.uncommitted).not.toBeNull();
+        expectOver(found.is, facts);
         return;
       }
       case 'trash':
@@ -422,6 +424,15 @@ describe('the disk budget', () => {
     }
   }
 
+  function expectOver({ owner, cleanupOnFailure, isRecovered }: FoundWorktree, facts: RemovalFacts): void {
+    const { lease, hasRunner, isByHand, uncommitted, unmerged } = facts;
+    if (owner === 'in_progress')
+      expect([lease.kind, hasRunner, isByHand, isRecovered]).toEqual(['expired', false, false, false]);
+    else if (owner === 'failed') expect([cleanupOnFailure, hasRunner]).toEqual([true, false]);
+    else if (owner === 'unknown' || owner === 'deleted') expect([uncommitted, unmerged]).toEqual([0, 0]);
+    else expect(['done', 'cancelled']).toContain(owner);
+  }
+
   // promise: disk-budget-safe
   it('never removes what is not safe, in any state and however little it allows', () => {
     fc.assert(
@@ -433,26 +444,17 @@ describe('the disk budget', () => {
     );
   });
 
-  it('takes the oldest first, only as much as it has to, and nothing of the last hour', () => {
-    const since = ({ verdict }: SweepItem) => (verdict.kind === 'stays' ? verdict.safeSince : null) ?? null;
+  it('takes the oldest first, only as many as it has to, and nothing of the last hour', () => {
+    const ages = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 12 });
     fc.assert(
-      fc.property(states, fc.integer({ min: 0, max: 6_000 }), (facts, max) => {
-        const usual = planSweep(facts, pruning).items;
-        const { items, budget } = planSweep(facts, withBudget(max));
-        const taken = items.filter(({ isForBudget }) => isForBudget);
-        const times = items.flatMap((item, at) =>
-          item.isForBudget ? [since(usual[at] ?? item) ?? Infinity] : [],
-        );
-        const latest = Math.max(-Infinity, ...times);
-        expect(latest).toBeLessThanOrEqual(now - maintenance.budgetAgeMs);
-        // What stays although it is safe is younger than all that was taken.
-        for (const item of items)
-          if (item.verdict.kind === 'stays' && (item.bytes ?? 0) > 0)
-            expect(since(item) ?? Infinity).toBeGreaterThanOrEqual(latest);
-        // Without the last of them the rest would not fit.
-        const left = budget?.leftBytes ?? 0;
-        const sizes = taken.map((item) => item.bytes ?? 0);
-        if (taken.length > 0) expect(left + Math.max(...sizes)).toBeGreaterThan(max);
+      fc.property(ages, fc.integer({ min: 0, max: 12 }), (found, max) => {
+        // One byte each, so many quarters of an hour old.
+        const aged = found.map((quarters) => asLogs({ at: before(quarters * 900_000), bytes: 1 }));
+        const { items } = planSweep({ ...none, logs: aged }, withBudget(max));
+        const taken = found.filter((_, at) => items[at]?.verdict.kind === 'goes');
+        const oldest = found.toSorted((one, other) => other - one).filter((quarters) => quarters >= 4);
+        const needed = Math.max(0, found.length - max);
+        expect(taken.toSorted((one, other) => other - one)).toEqual(oldest.slice(0, needed));
       }),
       { numRuns: 300 },
     );

@@ -16,6 +16,7 @@ import { decided } from '../../../../packages/copse/src/kernel/decision.ts';
 import { claimTask } from '../../../../packages/copse/src/tasks/act/claims.ts';
 import { deleteTasks } from '../../../../packages/copse/src/tasks/act/tasks.ts';
 import { decideFail } from '../../../../packages/copse/src/tasks/rules/outcomes.ts';
+import { undo } from '../../../../packages/copse/src/workspaces/discard/undo.ts';
 import { previewSweep, sweep } from '../../../../packages/copse/src/workspaces/sweep/sweep.ts';
 import { git, newArea } from '../../../support/cli.ts';
 import { claimant, must } from '../../../support/records/tasks.ts';
@@ -76,9 +77,11 @@ it('the worktree of a finished task goes after 7 days with everything saved, and
   expect(fatesOf(await sweep(after))).toEqual([]);
 
   // A person brings it back: it stays, although its task was cancelled long ago.
-  await project.undo(gone.task);
+  must(await undo(after, gone.task));
   expect(existsSync(gone.worktree)).toBe(true);
-  expect(fatesOf(await sweep(before))).toEqual([]);
+  const at = (days: number) => sweeperOf(project, { laterMs: days * DAY, set: { isOrchestrated: true } });
+  expect(fatesOf(await sweep(at(14)))).toEqual([]);
+  expect(fatesOf(await sweep(at(16)))).toContain(`worktree ${gone.task} removed`);
   expectSound(project.folder);
 });
 

@@ -197,15 +197,32 @@ it('a nested repository with work goes to the trash with its worktree, and stays
   expectAllFound(project.folder, ['only in the inner one', ...textsOf(task)]);
 });
 
-it.runIf(isRoot)('files of another user stop neither the sweep nor the next one', async () => {
+// promise: rescue-failure-blocks
+it('files that cannot be saved keep their worktree, and stop neither the rest of the sweep nor the next one', async () => {
   const project = await open();
   const [foreign, plain] = [await addDirty(project), await addDirty(project)];
   for (const { task } of [foreign, plain]) await cancel(project, task);
-  const file = path.join(foreign.worktree, 'foreign.txt');
+  const { rescues } = project.context;
+  const snapshot: typeof rescues.snapshot = (request) =>
+    request.task === foreign.task
+      ? Promise.reject(new Error('foreign.txt cannot be read: it belongs to another user'))
+      : rescues.snapshot(request);
+  const done = await sweep(sweeperOf(project, { set: { rescues: { ...rescues, snapshot } } }));
+  expect(fatesOf(done)).toEqual(
+    [`worktree ${foreign.task} failed`, `worktree ${plain.task} removed`].toSorted(),
+  );
+  expect(existsSync(foreign.worktree)).toBe(true);
+  expect(fatesOf(await everything(project))).toContain(`worktree ${foreign.task} removed`);
+  expectAllFound(project.folder, [...textsOf(foreign.task), ...textsOf(plain.task)]);
+});
+
+it.runIf(isRoot)('files of another user go to the trash with their worktree', async () => {
+  const project = await open();
+  const { task, worktree } = await addDirty(project);
+  await cancel(project, task);
+  const file = path.join(worktree, 'foreign.txt');
   writeFileSync(file, 'of another user\n', { mode: 0o600 });
   chownSync(file, OTHER_USER, OTHER_USER);
-  const done = await everything(project);
-  expect(fatesOf(done)).toContain(`worktree ${plain.task} removed`);
-  expect(fatesOf(await everything(project)).filter((one) => one.endsWith('failed'))).toEqual([]);
-  expectAllFound(project.folder, ['of another user', ...textsOf(plain.task)]);
+  expect(fatesOf(await everything(project))).toEqual([`worktree ${task} removed`]);
+  expectAllFound(project.folder, ['of another user', ...textsOf(task)]);
 });
