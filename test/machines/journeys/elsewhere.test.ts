@@ -95,10 +95,10 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
     expect(fleet.refs(`refs/copse/work/${over}/`).size).toBe(1);
     expect((await told('sweep')).text).toContain(`kept under refs/copse/rescue/${over}/`);
     expect(fleet.refs(`refs/copse/work/${over}/`).size).toBe(0);
-    const [kept = ''] = second
+    const [adopted = ''] = second
       .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${over}/`)
       .split('\n');
-    expect(second.git('ls-tree', '-r', '--name-only', kept)).toContain(`${over}.draft`);
+    expect(second.git('ls-tree', '-r', '--name-only', adopted)).toContain(`${over}.draft`);
     // What only the remote had is still to be had here.
     const [rescue = ''] = second
       .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`)
