@@ -44,7 +44,7 @@ const ADAPTERS = [
 const ACTS = [
   `${src}[^/]+/act/`,
   `${src}board/(context|follow|events-so-far)[.]ts$`,
-  `${src}workspaces/discard/`,
+  `${src}workspaces/(discard|sweep)/`,
   `${src}queue/lead/`,
   `${src}queue/context[.]ts$`,
   `${src}agents/run/`,

@@ -36,7 +36,7 @@ const FAULTS = [
   'test/queue/faults/{landing-steps,promises-fair,promises-foreign,promises-order,random,set-aside,taken-back}.test.ts',
   'test/review/{contract/forges,faults/pull-request-steps}.test.ts',
   'test/workspaces/contract/pool.test.ts',
-  'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,others,random,repositories}.test.ts',
+  'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,others,random,repositories,sweep/killed-and-hostile}.test.ts',
 ];
 
 /** They have a long version (test/support/long.ts); `npm run test:faults` runs these and those above, and nothing else. */

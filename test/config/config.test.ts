@@ -117,8 +117,9 @@ policy:
   snapshot_every: 30s
   handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
 maintenance:
+  max_disk: 20GB
   worktree_cleanup:
-    enabled: true
+    enabled: false
     interval: 12h
     max_worktree_age: 14d
     max_abandoned_age: 2h
@@ -256,9 +257,15 @@ describe('the meaning', () => {
       session: { contextHandoffShare: 0.7 },
       landing: { checkSlots: 8 },
       maintenance: {
+        worktreeCleanup: false,
+        cleanupOnStartup: false,
+        pruneUnmergedBranches: true,
         sweepEveryMs: 43_200_000,
+        finishedWorktreeAgeMs: 14 * 86_400_000,
         abandonedWorktreeAgeMs: 7_200_000,
+        sessionCleanup: false,
         sessionCleanupEveryMs: 1_800_000,
+        maxDiskBytes: 20 * 1024 ** 3,
       },
     });
   });

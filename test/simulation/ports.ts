@@ -297,6 +297,7 @@ function trashFor(
     all: unused,
     again: unused,
     isEmpty: unused,
+    repositories: unused,
     bringBack: unused,
     thin: unused,
     delete: unused,

@@ -210,6 +210,7 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   },
   // By hand no session is recorded that changed files.
   'copse rescue move a1b2': { from: held, code: 4 },
+  sweep: idle,
   tend: idle,
   review: reviewed,
   'copse review a1b2 --send-back "Please add a test"': async () => {

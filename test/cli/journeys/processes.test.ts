@@ -123,6 +123,7 @@ const acting: readonly (readonly [
   ['queue retry', () => ['queue', 'retry', idle], { code: 4 }],
   ['merge', () => ['merge', reviewed]],
   ['cleanup', () => ['cleanup', taken, '--force']],
+  ['sweep', () => ['sweep']],
   ['tend', () => ['tend']],
   ['move', () => ['move', idle, '--to', 'desk'], { code: 3 }],
   ['node drain', () => ['node', 'drain', 'desk'], { code: 3 }],

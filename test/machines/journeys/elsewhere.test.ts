@@ -24,7 +24,8 @@ esac`;
 it('the other machine shows, compares, merges, takes over, cleans up and deletes', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, landing: { policy: 'review' } });
   const [first, second] = [fleet.machine(1), fleet.machine(2)];
-  const [done, stuck, gone, forged] = await fleet.add('review me', 'stuck here', 'stuck there', 'stuck too');
+  const titles = ['review me', 'stuck here', 'stuck there', 'stuck too', 'stuck to the end'] as const;
+  const [done, stuck, gone, forged, over] = await fleet.add(...titles);
   const orchestrator = first.start();
   const story: string[] = [];
   const told = async (...argv: readonly string[]) => {
@@ -35,7 +36,7 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
   };
   try {
     await fleet.until(async () => (await fleet.status(done!)) === 'in_review');
-    for (const task of [stuck!, gone!, forged!])
+    for (const task of [stuck!, gone!, forged!, over!])
       await fleet.until(async () => (await fleet.status(task)) === 'stuck');
     orchestrator.interrupt();
     await orchestrator.ended;
@@ -84,6 +85,20 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
 
     expect(await told('delete', gone!, '--yes')).toMatchObject({ code: 0 });
     expect([...fleet.refs('refs/copse/work/').keys()].filter((ref) => ref.includes(gone!))).toEqual([]);
+
+    // A sweep drops the snapshots of a task that is over, and keeps their content as a rescue of this machine.
+    const [[left, tip] = ['', '']] = fleet.refs(`refs/copse/work/${over}/`);
+    expect(await told('cancel', over!)).toMatchObject({ code: 0 });
+    // As if the remote had been away when it was cancelled.
+    git(fleet.remote, 'update-ref', left, tip);
+    expect((await told('sweep', '--dry-run')).text).toContain(`${left} `);
+    expect(fleet.refs(`refs/copse/work/${over}/`).size).toBe(1);
+    expect((await told('sweep')).text).toContain(`kept under refs/copse/rescue/${over}/`);
+    expect(fleet.refs(`refs/copse/work/${over}/`).size).toBe(0);
+    const [adopted = ''] = second
+      .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${over}/`)
+      .split('\n');
+    expect(second.git('ls-tree', '-r', '--name-only', adopted)).toContain(`${over}.draft`);
     // What only the remote had is still to be had here.
     const [rescue = ''] = second
       .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`)

@@ -19,9 +19,11 @@ import { undo } from '../../../packages/copse/src/workspaces/discard/undo.ts';
 import type { WorkspaceContext } from '../../../packages/copse/src/workspaces/act/context.ts';
 import { openWorkspaceContext } from '../../../packages/copse/src/compose/open.ts';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
+import { sweep } from '../../../packages/copse/src/workspaces/sweep/sweep.ts';
+import { sweeperOf } from './sweeper.ts';
 import { agentEnv, drawing } from './workspace-chance.ts';
 
-export type WorkspaceAct = 'prepare' | 'remove' | 'reset' | 'undo';
+export type WorkspaceAct = 'prepare' | 'remove' | 'reset' | 'undo' | 'sweep';
 
 export interface WorkerOrders {
   readonly folder: string;
@@ -33,6 +35,8 @@ export interface WorkerOrders {
   readonly others?: readonly string[];
   /** Nothing begins before this file is there. */
   readonly signal?: string;
+  /** A sweep takes place so much later. */
+  readonly laterMs?: number;
   readonly kill?: { readonly step: string } | { readonly operation: number };
 }
 
@@ -119,6 +123,11 @@ async function outcomeOf(
     const removed = await removeWorkspace(context, task, request, onStep);
     if (removed.kind === 'removed') return { ok: true, reason: '' };
     return { ok: false, reason: 'question' in removed ? removed.question : removed.reason };
+  }
+  if (act === 'sweep') {
+    const swept = await sweep(sweeperOf({ folder: orders.folder, context }, orders), { onStep });
+    const failed = swept?.swept.find(({ fate }) => fate.kind === 'failed')?.fate;
+    return { ok: swept !== undefined && failed === undefined, reason: failed ? JSON.stringify(failed) : '' };
   }
   const outcome = await (act === 'undo' ? undo(context, task) : reset());
   return outcome.kind === 'done' ? { ok: true, reason: '' } : { ok: false, reason: outcome.refusal.reason };

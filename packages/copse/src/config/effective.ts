@@ -30,10 +30,15 @@ export function policyFrom({ policy, landing, workspace, maintenance, notificati
     landing: { ...defaultPolicy.landing, checkSlots: landing.slots },
     maintenance: {
       ...defaultPolicy.maintenance,
+      worktreeCleanup: worktrees.enabled,
+      cleanupOnStartup: worktrees.cleanup_on_startup,
+      pruneUnmergedBranches: worktrees.prune_unmerged_branches,
       sweepEveryMs: worktrees.interval,
       finishedWorktreeAgeMs: worktrees.max_worktree_age,
       abandonedWorktreeAgeMs: worktrees.max_abandoned_age,
+      sessionCleanup: sessions.enabled,
       sessionCleanupEveryMs: sessions.interval,
+      maxDiskBytes: maintenance.max_disk ?? null,
     },
     notifications: { ...defaultPolicy.notifications, repeatMs: notifications.repeat_interval },
   };

@@ -30,7 +30,9 @@ export const configSchema = section(
     finish: finishSection.describe('Requirements for finished work.'),
     landing: landingSection.describe('How finished work lands on the target branch.'),
     policy: policySection.describe('Limits of the orchestrator.'),
-    maintenance: maintenanceSection.describe('Automatic cleanup. No effect yet.'),
+    maintenance: maintenanceSection.describe(
+      'What an orchestrator removes; `copse sweep --dry-run` shows it.',
+    ),
     notifications: notificationsSection.describe('How people are notified.'),
     sources: z.record(name, source).describe('Sources of work items, by name. No effect yet.'),
   },

@@ -81,18 +81,24 @@ export const maintenanceSection = section(
   {
     worktree_cleanup: section(
       {
-        enabled: z.boolean().describe('Remove old worktrees automatically. No effect yet.'),
-        interval: duration.describe('Time between two cleanups. No effect yet.'),
+        enabled: z
+          .boolean()
+          .describe(
+            'Remove old worktrees and branches automatically; `copse sweep` removes them either way.',
+          ),
+        interval: duration.describe('Time between two sweeps.'),
         max_worktree_age: durationOrZero.describe(
-          'Age after which worktrees of finished tasks are removed. No effect yet.',
+          'Time after which worktrees and merged branches of done and cancelled tasks are removed.',
         ),
         max_abandoned_age: durationOrZero.describe(
-          'Time without a lease after which worktrees are rescued and released. No effect yet.',
+          'Time without a lease after which worktrees of tasks in progress are rescued and released.',
         ),
-        cleanup_on_startup: z
+        cleanup_on_startup: z.boolean().describe('Also sweep when the orchestrator starts.'),
+        prune_unmerged_branches: z
           .boolean()
-          .describe('Also clean up when the orchestrator starts. No effect yet.'),
-        prune_unmerged_branches: z.boolean().describe('Also delete unmerged branches. No effect yet.'),
+          .describe(
+            'Also delete unmerged branches of old finished tasks; `refs/copse/keep` holds their commits.',
+          ),
       },
       {
         enabled: maintenance.worktreeCleanup,
@@ -102,17 +108,20 @@ export const maintenanceSection = section(
         cleanup_on_startup: maintenance.cleanupOnStartup,
         prune_unmerged_branches: maintenance.pruneUnmergedBranches,
       },
-    ).describe('Cleanup of worktrees. No effect yet.'),
+    ).describe('Cleanup of worktrees and branches.'),
     session_cleanup: section(
       {
-        enabled: z.boolean().describe('Remove expired sessions automatically. No effect yet.'),
-        interval: duration.describe('Time between two cleanups. No effect yet.'),
+        enabled: z.boolean().describe('Delete the complete output of expired sessions automatically.'),
+        interval: duration.describe('Time between two cleanups.'),
       },
       {
         enabled: maintenance.sessionCleanup,
         interval: formatDuration(maintenance.sessionCleanupEveryMs),
       },
-    ).describe('Cleanup of sessions that can no longer be resumed. No effect yet.'),
+    ).describe('Cleanup of sessions that ended 7 days ago and whose task is done, cancelled or deleted.'),
+    max_disk: size.describe(
+      'Disk space for worktrees, trash, logs and artifacts on this machine. Above it, a sweep removes the oldest of what is safe, and nothing else. Default: no limit.',
+    ),
   },
   { worktree_cleanup: {}, session_cleanup: {} },
 );

@@ -28,7 +28,9 @@ const keys = {
     ),
   cleanup_on_failure: z
     .boolean()
-    .describe('Remove the worktree of a failed task; uncommitted files are rescued first. No effect yet.'),
+    .describe(
+      'Remove the worktree of a failed task; uncommitted files are rescued first, and its branch stays.',
+    ),
   commit_message: messagePattern.describe(
     'Message of the commit that Copse creates with `finish.on_dirty: commit`; {summary} is the agent’s summary.',
   ),

@@ -364,6 +364,14 @@ export const defaultPolicy = {
     sessionCleanup: true,
     cleanupOnStartup: true,
     pruneUnmergedBranches: false,
+    /** Null: no limit. */
+    maxDiskBytes: null as number | null,
+    /** A disk budget removes nothing whose task finished later than this. */
+    budgetAgeMs: HOUR,
+    /** How long after its end the complete output of a session is kept. */
+    sessionAgeMs: 7 * DAY,
+    /** How long a sweep measures folders; sizes of the rest are unknown. */
+    measureMs: 10 * SECOND,
   },
 
   notifications: {
@@ -480,9 +488,11 @@ export const defaultPolicy = {
 
 type Widened<T> = T extends number
   ? number
-  : T extends string
-    ? T
-    : { readonly [K in keyof T]: Widened<T[K]> };
+  : T extends boolean
+    ? boolean
+    : T extends string
+      ? T
+      : { readonly [K in keyof T]: Widened<T[K]> };
 
-/** Numbers may differ from the defaults, except that a priority stays one of the five. */
+/** Numbers and switches may differ from the defaults, except that a priority stays one of the five. */
 export type Policy = Omit<Widened<typeof defaultPolicy>, 'task'> & Pick<typeof defaultPolicy, 'task'>;

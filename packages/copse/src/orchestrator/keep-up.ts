@@ -1,28 +1,33 @@
 /**
- * Work beside the passes of an orchestrator: a snapshot of the board at the start and daily, and tending, which frees what
- * removed worktrees, killed processes and finished tasks leave behind. One step at a time, each of them bounded.
+ * Work beside the passes of an orchestrator: a snapshot of the board at the start and daily, tending, which frees what
+ * removed worktrees, killed processes and finished tasks leave behind, and sweeps. One step at a time.
  */
 
 import type { SnapshotReason } from '../board/rules/snapshots.ts';
 import type { RunContext } from '../queue/context.ts';
 import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
 import { tidyShared } from '../workspaces/discard/drop-shared.ts';
-import { sweep } from '../workspaces/discard/sweep.ts';
+import { tidy } from '../workspaces/discard/tidy.ts';
+import { type SweepMemory, maintain } from './maintain.ts';
 import { needsTending, tend } from '../workspaces/act/tend.ts';
 
 export interface KeepUpOptions {
   readonly leftovers: TaskLeftovers;
+  readonly sweeps: SweepMemory;
   readonly signal: AbortSignal;
+  /** A person stops the orchestrator: a sweep ends after the thing that it removes now. */
+  readonly stopping: AbortSignal;
   readonly onProblem: (reason: string) => void;
 }
 
 export async function keepUp(context: RunContext, options: KeepUpOptions): Promise<void> {
   const { clock, policy } = context;
-  const { signal, leftovers } = options;
+  const { signal, stopping, leftovers, sweeps: memory, onProblem: onSwept } = options;
   const attempt = trying(options);
   let reason: SnapshotReason = 'start';
   let copiedMs = -Infinity;
   let tidiedMs = -Infinity;
+  let isStart = true;
   while (!signal.aborted) {
     if (clock.elapsedMs() - copiedMs >= policy.board.snapshotEveryMs) {
       copiedMs = clock.elapsedMs();
@@ -37,9 +42,13 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
     });
     // Last: tending takes the locks of tasks.
     await attempt('Leftovers could not be deleted', async () => {
-      const problems = await sweep(context, leftovers);
+      const problems = await tidy(context, leftovers);
       if (problems.length > 0) throw new Error(problems.join(' '));
     });
+    await attempt('The sweep is not complete', () =>
+      maintain(context, { leftovers, memory, signal: stopping, isStart, onSwept }),
+    );
+    isStart = false;
     if (clock.elapsedMs() - tidiedMs >= policy.travel.tidyEveryMs) {
       tidiedMs = clock.elapsedMs();
       await attempt('Snapshots on the remote could not be removed', () => tidyShared(context));

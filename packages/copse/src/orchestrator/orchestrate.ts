@@ -32,6 +32,7 @@ import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/obser
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, handOver, recover } from '../agents/act/recover.ts';
+import { removeFailed } from './remove-failed.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
@@ -350,6 +351,7 @@ export class Orchestrator {
       // Its orchestrator was killed before it removed the worktree.
       if (state.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
       else await this.#handInLost(task);
+      if (state.status === 'failed') this.#removeFailed(id);
     }
   }
 
@@ -386,6 +388,16 @@ export class Orchestrator {
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);
       for (const note of removed.notes) this.#report(task, note);
+    });
+  }
+
+  /** If its agent's settings say so, and after its work was handed in. */
+  #removeFailed(task: TaskId): void {
+    if (this.#background.has(task)) return;
+    this.#removalTried.set(task, this.#context.clock.elapsedMs());
+    this.#inBackground(task, async () => {
+      const removed = await removeFailed(this.#context, task);
+      if (removed?.kind === 'refused') this.#report(task, removed.reason);
     });
   }
 

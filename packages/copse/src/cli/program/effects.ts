@@ -74,6 +74,7 @@ export const effects: Readonly<Record<string, Effect>> = {
   stuck: 'changes',
   switch: 'reads',
   sync: 'changes',
+  sweep: 'changes',
   tend: 'changes',
   undo: 'changes',
   watch: 'changes',

@@ -38,6 +38,17 @@ export function dollarsText(dollars: number): string {
   return isTiny ? '<$0.01' : `$${dollars.toFixed(2)}`;
 }
 
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** `0 B`, `96 KB`, `1.2 GB`: at most seven characters. */
+export function sizeText(bytes: number): string {
+  let amount = bytes;
+  let unit = 0;
+  for (; amount >= 999.5 && unit < UNITS.length - 1; unit += 1) amount /= 1024;
+  const digits = unit > 0 && amount < 9.95 ? 1 : 0;
+  return `${amount.toFixed(digits)} ${UNITS[unit]}`;
+}
+
 export function megabytesText(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2)} MB`;
 }

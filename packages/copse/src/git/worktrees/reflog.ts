@@ -86,4 +86,10 @@ export function branchesMadeIn(
     });
 }
 
+/** The message with which a branch was made, whatever it was called then; undefined if git noted no beginning. */
+export function beginningOf(commonDir: string, branch: string): string | undefined {
+  const [begun] = readReflog(path.join(commonDir, 'logs', 'refs', 'heads', branch));
+  return begun !== undefined && /^0+$/.test(begun.from) ? begun.message : undefined;
+}
+
 const MOST_BRANCHES = defaultPolicy.worktreeFiles.reflogBranches;

@@ -36,7 +36,7 @@ import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
-import { beginningMessage } from '../discard/stray-branches.ts';
+import { beginningMessage } from '../rules/naming.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
 import { type TakeOver, findTakeOver, markTaken } from './shared/take-over.ts';
 import { worktreePath } from './worktree-path.ts';

@@ -4,7 +4,9 @@
  */
 
 import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import { decidePoolSize } from '../rules/pool.ts';
+import { isTrashOver } from '../rules/sweep/plan.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
@@ -26,7 +28,7 @@ export async function needsTending(
 ): Promise<boolean> {
   const now = clock.now();
   const all = await trash.all();
-  if (all.some((entry) => isOver(entry, now, policy.maintenance.trashAgeMs) || isThick(entry))) return true;
+  if (all.some((entry) => isOver(entry, now, policy) || isThick(entry))) return true;
   if (all.length > policy.maintenance.emptyTrashKept && emptyOnes({ trash, policy }, all).length > 0)
     return true;
   if (filesMade === undefined) return false;
@@ -88,17 +90,16 @@ async function tendTrash(
   const failed: string[] = [];
   let thinned = 0;
   let deleted = 0;
-  const { trashAgeMs } = policy.maintenance;
   for (const one of await trash.all()) {
     // To look for processes reads those of the whole machine, so entries without work are passed over first.
-    if (!isOver(one, clock.now(), trashAgeMs) && !isThick(one)) continue;
+    if (!isOver(one, clock.now(), policy) && !isThick(one)) continue;
     const { folder, record } = one;
     // An undo holds the task's lock. An entry that fails must not stop the rest.
     const done = await git
       .tryLock(`task-${record.task}`, async () => {
         const entry = await trash.again(folder);
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
-        if (isOver(entry, clock.now(), trashAgeMs)) {
+        if (isOver(entry, clock.now(), policy)) {
           const deletion = await trash.delete(entry);
           if (deletion.kind === 'kept') kept.push(whyKept(folder, deletion.repositories));
           return deletion.kind === 'deleted' ? 'deleted' : undefined;
@@ -144,14 +145,14 @@ function whyKept(folder: string, repositories: readonly string[]): string {
 }
 
 /** A shell that was in the worktree is in the trash now. */
-async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry): Promise<boolean> {
+export async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry): Promise<boolean> {
   const inside = await occupancy.inside(files, { roots: [], sessions: [] });
   return inside.kind === 'unknown' || inside.processes.length > 0;
 }
 
-function isOver({ record, isKept }: TrashEntry, now: Timestamp, ageMs: number): boolean {
+function isOver({ record, isKept }: TrashEntry, now: Timestamp, { maintenance }: Policy): boolean {
   if (isKept) return false;
-  return record.why === 'leftover' || now - record.at > ageMs;
+  return isTrashOver({ at: record.at, isLeftover: record.why === 'leftover' }, now, maintenance);
 }
 
 /** A broken worktree is kept whole: which of its files git holds is unknown. */

@@ -40,18 +40,37 @@ interface RemoteBranch {
  * may be those of another board.
  */
 export async function tidyShared(context: WorkspaceContext): Promise<void> {
-  if (!(await sharesWork(context))) return;
-  const { board, git } = context;
-  const listed = await git.work.list();
-  if (listed.kind === 'failed') return;
+  const over = (await listShared(context)).filter(({ end }) => end !== null);
+  const problem = await dropListed(context, over);
+  if (problem !== null) throw new Error(problem);
+}
+
+export interface SharedSnapshot extends WorkRef {
+  readonly end: 'landed' | 'ended' | null;
+}
+
+/** All snapshots on the remote, and whether their task is over; none when the remote cannot be reached. */
+export async function listShared(context: WorkspaceContext): Promise<readonly SharedSnapshot[]> {
+  if (!(await sharesWork(context))) return [];
+  const listed = await context.git.work.list();
+  if (listed.kind === 'failed') return [];
+  const found: SharedSnapshot[] = [];
+  for (const { task, token } of listed.refs)
+    found.push({ task, token, end: isOver((await context.board.get('task', task))?.state) ?? null });
+  return found;
+}
+
+/** Why the remote kept them. One whose content cannot be kept here stays for the next time. */
+export async function dropListed(
+  context: WorkspaceContext,
+  listed: readonly SharedSnapshot[],
+): Promise<string | null> {
   const over: WorkRef[] = [];
-  for (const of of listed.refs) {
-    const end = isOver((await board.get('task', of.task))?.state);
-    if (end === undefined) continue;
-    if (end === 'landed' || (await keepAll(context, [of])) === null) over.push(of);
-  }
-  const dropped = await git.work.drop(over);
-  if (dropped.kind === 'failed') throw new Error(dropped.reason);
+  for (const { end, ...of } of listed)
+    if (end === 'landed' || (end === 'ended' && (await keepAll(context, [of])) === null)) over.push(of);
+  if (over.length === 0) return null;
+  const dropped = await context.git.work.drop(over);
+  return dropped.kind === 'failed' ? dropped.reason : null;
 }
 
 /** A task that is done as it is has its result on a branch of one machine; its snapshot stays. */

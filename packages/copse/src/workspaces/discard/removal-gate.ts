@@ -4,6 +4,7 @@
 
 import { type Refused, refused } from '../../kernel/decision.ts';
 import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../../kernel/ids.ts';
+import type { Attempt } from '../../tasks/rules/attempt.ts';
 import { terminalName } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../rules/removal.ts';
@@ -85,7 +86,10 @@ function ownership(
   };
 }
 
-type Alive = Pick<RemovalFacts, 'inside' | 'unreadable' | 'tmux' | 'lease' | 'locks' | 'status'>;
+type Alive = Pick<
+  RemovalFacts,
+  'inside' | 'unreadable' | 'tmux' | 'lease' | 'locks' | 'status' | 'isByHand' | 'hasRunner'
+>;
 
 export async function whoIsThere(
   context: WorkspaceContext,
@@ -124,8 +128,20 @@ export async function whoIsThere(
           ? { kind: 'live', holder }
           : { kind: 'expired', forMs: now - lease.expiresAt },
     locks: locks.map(({ file, since }) => ({ file, ageMs: now - since, isHeld: hasGit })),
+    isByHand: record?.state.status === 'in_progress' && record.state.claim.isByHand === true,
+    hasRunner: await isAnyAlive(context, attempts),
     status: record?.state.status ?? null,
   };
+}
+
+/** On this machine: a process of another one has the same number as one here only by chance. */
+async function isAnyAlive(
+  { occupancy, node }: WorkspaceContext,
+  attempts: readonly Attempt[],
+): Promise<boolean> {
+  for (const { process, node: where } of attempts)
+    if (process !== null && where === node && (await occupancy.isAlive(process))) return true;
+  return false;
 }
 
 async function whatIsAtStake(

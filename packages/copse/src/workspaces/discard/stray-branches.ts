@@ -8,6 +8,7 @@
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
+import { beginningMessage } from '../rules/naming.ts';
 import type { Workspace } from '../rules/workspace.ts';
 import type { WorkspaceContext } from '../act/context.ts';
 import { stateOf } from './removal-gate.ts';
@@ -37,11 +38,6 @@ export async function findStrays(
   return strays.filter(({ branch }) => !ofTasks.has(branch));
 }
 
-/** The reason with which the branch of a task is made. */
-export function beginningMessage(task: TaskId): string {
-  return `copse: ${task} begins`;
-}
-
 /** Sentences about what became of them. */
 export async function removeStrays(
   context: WorkspaceContext,
@@ -54,8 +50,8 @@ export async function removeStrays(
   for (const { branch, tip } of strays) {
     const name = shown(branch);
     const holder = await git.holderOf(branch);
-    const fate = holder === undefined ? await fateOf(context, workspace, tip) : 'unmerged';
-    if (fate === 'unmerged') {
+    const fate = holder === undefined ? await fateOf(context, task, workspace, tip) : 'unmerged';
+    if (fate === 'unmerged' || fate === 'unknown') {
       const why = holder === undefined ? 'it has commits that did not land' : `${holder} has it checked out`;
       notes.push(`The branch ${name}, made in its worktree, was kept: ${why}.`);
       continue;
@@ -72,17 +68,18 @@ export async function removeStrays(
   return notes;
 }
 
-/** Whether its commits landed, and whether the target has them as they are. */
-async function fateOf(
+/** Whether its commits landed, and whether the target has them as they are. `unknown`: there is no base. */
+export async function fateOf(
   context: WorkspaceContext,
-  workspace: Workspace,
+  task: TaskId,
+  workspace: Workspace | undefined,
   tip: CommitId,
-): Promise<'in_target' | 'landed' | 'unmerged'> {
+): Promise<'in_target' | 'landed' | 'unmerged' | 'unknown'> {
   const { board, git } = context;
-  const { branch, isInBase } = await stateOf(context, tip, workspace);
+  const { branch, isInBase, unmerged } = await stateOf(context, tip, workspace);
   if (branch === 'merged') return isInBase ? 'in_target' : 'landed';
   // Merged into what was submitted.
-  for (const { head, state } of await board.list('landing', { task: workspace.task }))
+  for (const { head, state } of await board.list('landing', { task }))
     if (state.status === 'landed' && (await git.isAncestor(tip, head))) return 'landed';
-  return 'unmerged';
+  return unmerged === null ? 'unknown' : 'unmerged';
 }

@@ -2,6 +2,7 @@
 
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 
 export interface FolderSize {
   readonly bytes: number;
@@ -14,17 +15,38 @@ const BLOCK_BYTES = 512;
 
 /** Links are not followed. What cannot be read counts as nothing. */
 export function folderSize(folder: string, untilMs: number): FolderSize {
-  const open = [folder];
   let bytes = 0;
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const entry of entriesOf(at)) {
-      if (performance.now() > untilMs) return { bytes, isWhole: false };
-      const place = path.join(at, entry.name);
-      if (entry.isDirectory()) open.push(place);
-      bytes += (lstatSync(place, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
-    }
+  for (const size of sizesIn(folder)) {
+    if (performance.now() > untilMs) return { bytes, isWhole: false };
+    bytes += size;
   }
   return { bytes, isWhole: true };
+}
+
+/** The same beside other work of this process; null when the time was up. */
+export async function folderSizeBeside(folder: string, untilMs: number): Promise<number | null> {
+  let bytes = 0;
+  let entries = 0;
+  for (const size of sizesIn(folder)) {
+    if (performance.now() > untilMs) return null;
+    bytes += size;
+    entries += 1;
+    if (entries % ENTRIES_AT_ONCE === 0) await breathe();
+  }
+  return bytes;
+}
+
+const ENTRIES_AT_ONCE = 500;
+
+function* sizesIn(folder: string): Generator<number> {
+  const open = [folder];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const entry of entriesOf(at)) {
+      const place = path.join(at, entry.name);
+      if (entry.isDirectory()) open.push(place);
+      yield (lstatSync(place, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
+    }
+  }
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

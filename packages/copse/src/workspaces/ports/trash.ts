@@ -79,6 +79,8 @@ export interface Trash {
   thin(entry: TrashEntry, held: Iterable<HeldFile>): Promise<void>;
   /** Thinned, and nothing is left but files that Copse itself writes into worktrees. */
   isEmpty(entry: TrashEntry): boolean;
+  /** Repositories inside it that may hold work. Reads every folder. */
+  repositories(entry: TrashEntry): readonly string[];
   /** For good, unless repositories inside it may hold work: then it stays and is marked as kept. */
   delete(entry: TrashEntry): Promise<TrashDeletion>;
   /** Its undo has emptied the place: a worktree there from now on is the one that the undo made. */

@@ -3,7 +3,7 @@
  * them always consists of ASCII letters, digits and `. _ - / + @`, so that it means the same to git, to every shell and
  * to every file system. Names that people give (a target branch) may hold more: see `isValidBranchName`.
  */
-import type { BranchName, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { type BranchName, type TaskId, type Timestamp, parseTaskId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 
 interface SlugRules {
@@ -217,4 +217,15 @@ export function parseQueueWorktree(name: string): number | undefined {
 /** The tmux session in which the agent of a task runs. */
 export function terminalName(task: TaskId): string {
   return `copse-${task}`;
+}
+
+/** The reason with which the branch of a task is made: the first line of its reflog, under whatever name it has later. */
+export function beginningMessage(task: TaskId): string {
+  return `copse: ${task} begins`;
+}
+
+/** The task whose branch was made with this reason. */
+export function taskBegunBy(message: string): TaskId | undefined {
+  const [, id] = /^copse: (\S+) begins$/.exec(message) ?? [];
+  return id === undefined ? undefined : parseTaskId(id);
 }

@@ -35,6 +35,10 @@ export interface RemovalFacts {
     | { readonly kind: 'live'; readonly holder: 'here' | 'elsewhere' }
     | { readonly kind: 'expired'; readonly forMs: number };
   readonly locks: readonly GitLock[];
+  /** A person works on the task by hand, so no process renews its lease. */
+  readonly isByHand?: boolean;
+  /** The process of an attempt that has not ended is alive, wherever it is. */
+  readonly hasRunner?: boolean;
   /** A rebase, merge or the like that is not finished. */
   readonly operation: string | null;
   /** Null, like the status, when the board has no such workspace. */
@@ -63,7 +67,12 @@ export type RemovalRequest =
       /** The command to repeat after the process has left, where that is not a removal. */
       readonly again?: string;
     }
-  | { readonly by: 'sweep'; readonly pruneUnmergedBranches: boolean }
+  | {
+      readonly by: 'sweep';
+      readonly pruneUnmergedBranches: boolean;
+      /** `workspace.cleanup_on_failure` of its agent. */
+      readonly cleanupOnFailure?: boolean;
+    }
   | { readonly by: 'landing' };
 
 type RemovalRefusal =
@@ -219,12 +228,16 @@ function refuseWhatIsWanted(
     const isUnmerged = request.by === 'landing' && facts.branch === 'unmerged';
     return isUnmerged ? refuseWorkLeft(facts, ['Its branch is not merged.']) : undefined;
   }
-  const isAbandoned =
-    request.by === 'sweep' &&
-    status === 'in_progress' &&
-    lease.kind === 'expired' &&
-    lease.forMs >= policy.maintenance.abandonedWorktreeAgeMs;
-  if (isAbandoned) return undefined;
+  if (request.by === 'sweep') {
+    const isAbandoned =
+      status === 'in_progress' &&
+      lease.kind === 'expired' &&
+      lease.forMs >= policy.maintenance.abandonedWorktreeAgeMs &&
+      !facts.isByHand &&
+      !facts.hasRunner;
+    const isFailed = status === 'failed' && request.cleanupOnFailure === true && !facts.hasRunner;
+    if (isAbandoned || isFailed) return undefined;
+  }
   return refuse(
     'task_open',
     `${task} is ${status}, so its worktree is kept.`,

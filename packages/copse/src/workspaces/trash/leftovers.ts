@@ -4,16 +4,27 @@ import { type Dirent, lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
-import { type TaskId, parseTaskId, timestamp } from '../../kernel/ids.ts';
+import {
+  type AttemptId,
+  type BranchName,
+  type TaskId,
+  brand,
+  parseTaskId,
+  timestamp,
+} from '../../kernel/ids.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
 import { removeTree } from '../../kernel/system/remove-tree.ts';
 import { shellQuoted } from '../../kernel/shell.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
+import { listCommits } from '../../git/refs/list-commits.ts';
+import { beginningOf } from '../../git/worktrees/reflog.ts';
 import { identify } from '../../processes/identity.ts';
 import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
+import { folderSizeBeside } from '../files/folder-size.ts';
 import { dropRecord } from '../files/furnish-record.ts';
+import { taskBegunBy } from '../rules/naming.ts';
 import type { TaskLeftovers } from '../ports/leftovers.ts';
 
 const SCRATCH_MS = defaultPolicy.leftovers.scratchMs;
@@ -39,18 +50,46 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
       }
       return problems;
     },
-    logs() {
-      const tasks = ['logs', 'artifacts'].flatMap((kind) =>
-        foldersIn(inHome(kind)).flatMap(({ name }) => {
-          const task = parseTaskId(name);
-          return task === undefined ? [] : [{ folder: inHome(kind, name), task }];
-        }),
+    logs(only) {
+      const found = (['logs', 'artifacts'] as const).flatMap((kind) =>
+        foldersOfTasks(inHome(kind), only).map(({ folder, task }) => ({
+          kind,
+          folder,
+          task,
+          at: timestamp(changedAt(folder)),
+          isDerived: kind === 'logs' || entriesIn(folder).every(isPatch),
+        })),
       );
-      return tasks
-        .map(({ folder, task }) => ({ folder, task, at: timestamp(changedAt(folder)) }))
-        .toSorted((one, other) => other.at - one.at);
+      return found.toSorted((one, other) => other.at - one.at);
     },
+    transcripts: (only) =>
+      foldersOfTasks(inHome('logs'), only).flatMap(({ folder, task }) =>
+        entriesIn(folder).flatMap((entry) => {
+          const [, attempt] = /^(at-\w+)\.jsonl$/.exec(entry.name) ?? [];
+          if (attempt === undefined || !entry.isFile()) return [];
+          const file = path.join(folder, entry.name);
+          const bytes = (lstatSync(file, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
+          return [{ file, task, attempt: brand<AttemptId>(attempt), bytes }];
+        }),
+      ),
     deleteLogs: deleted,
+    async begunBranches() {
+      const all = await listCommits(dir, [HEADS]);
+      return all.flatMap(({ ref, commit }) => {
+        const branch = ref.slice(HEADS.length);
+        const message = beginningOf(dir.commonDir, branch);
+        const task = message === undefined ? undefined : taskBegunBy(message);
+        return task === undefined ? [] : [{ branch: brand<BranchName>(branch), tip: commit, task }];
+      });
+    },
+    changedAt(folder) {
+      const found = lstatSync(folder, { throwIfNoEntry: false });
+      return found === undefined ? undefined : timestamp(Math.round(found.mtimeMs));
+    },
+    measuring(forMs) {
+      const untilMs = performance.now() + forMs;
+      return (folder) => folderSizeBeside(folder, untilMs);
+    },
     locks: () =>
       namesIn(inHome('locks')).flatMap((name) => (name.startsWith('task-') ? parsed(name.slice(5)) : [])),
     async deleteLock(task) {
@@ -89,6 +128,27 @@ async function isGone(pid: number): Promise<boolean> {
 function parsed(name: string): readonly TaskId[] {
   const task = parseTaskId(name);
   return task === undefined ? [] : [task];
+}
+
+const HEADS = 'refs/heads/';
+const BLOCK_BYTES = 512;
+
+/** As `savePatch` names them: they can be made again from the commits. */
+function isPatch(entry: Dirent): boolean {
+  return entry.isFile() && /^[0-9a-f]{12}\.patch$/.test(entry.name);
+}
+
+/** None if the folder that should hold them is a link. */
+function foldersOfTasks(
+  parent: string,
+  only?: TaskId,
+): readonly { readonly folder: string; readonly task: TaskId }[] {
+  if (lstatSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return foldersIn(parent).flatMap(({ name }) => {
+    const task = parseTaskId(name);
+    const isMeant = task !== undefined && (only === undefined || only === task);
+    return isMeant ? [{ folder: path.join(parent, name), task }] : [];
+  });
 }
 
 function changedAt(folder: string): number {

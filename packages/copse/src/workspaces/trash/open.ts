@@ -39,8 +39,9 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
       markThin(entry);
     },
     isEmpty: (entry) => entry.isThin && hasNothing(entry),
+    repositories: workIn,
     async delete(entry) {
-      const repositories = entry.record.task === queueAsTask ? [] : repositoriesIn(entry);
+      const repositories = workIn(entry);
       if (repositories.length > 0) {
         markKept(entry);
         return { kind: 'kept', repositories };
@@ -49,6 +50,10 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
       return { kind: 'deleted' };
     },
   };
+}
+
+function workIn(entry: TrashEntry): readonly string[] {
+  return entry.record.task === queueAsTask ? [] : repositoriesIn(entry);
 }
 
 /** What every worktree of an agent has, whatever the agent did. */

@@ -13,7 +13,7 @@ import { keepUp } from '../../../orchestrator/keep-up.ts';
 import { type LoopEnd, runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
-import { openLeftovers } from '../../../compose/leftovers.ts';
+import { openLeftovers, openSweepMemory } from '../../../compose/leftovers.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { arrivalOf } from '../../../compose/node-facts.ts';
@@ -108,7 +108,9 @@ async function orchestrate(
   start(tellEvents(context, after, signal, (event) => view.event(event)));
   start(announce(context, { ...notices, after, signal, onProblem }));
   start(watchRadar(context, { signal, onProblem }));
-  start(keepUp(context, { leftovers: openLeftovers(cli), signal, onProblem }));
+  const sweeps = openSweepMemory(context.home);
+  const stopping = stop.signal;
+  start(keepUp(context, { leftovers: openLeftovers(cli), sweeps, signal, stopping, onProblem }));
   start(staySeen(context, signal));
   try {
     let last: Pass | undefined;

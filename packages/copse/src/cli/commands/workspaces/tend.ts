@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 
 import { openLeftovers } from '../../../compose/leftovers.ts';
-import { sweep } from '../../../workspaces/discard/sweep.ts';
+import { tidy } from '../../../workspaces/discard/tidy.ts';
 import { tend } from '../../../workspaces/act/tend.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -13,7 +13,7 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
   setPriority(LOW_PRIORITY);
   await withWorkspaces(cli, async (context) => {
     const tended = await tend(context);
-    const undeleted = await sweep(context, openLeftovers(cli));
+    const undeleted = await tidy(context, openLeftovers(cli));
     const failed = [...(tended?.failed ?? []), ...undeleted];
     if (options.json) cli.output.json(tended ? { ...tended, failed } : { busy: true });
     else if (tended === undefined) cli.output.line('Another process is doing this.');

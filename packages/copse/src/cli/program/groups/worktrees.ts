@@ -12,6 +12,7 @@ export const worktreesCommands: readonly CommandEntry[] = [
   { names: ['cleanup'], add: addCleanup },
   { names: ['undo'], add: addUndo },
   { names: ['rescue'], add: addRescue },
+  { names: ['sweep'], add: addSweep },
   { names: ['tend'], add: addTend },
 ];
 
@@ -185,6 +186,23 @@ function addRescue(program: CopseCommand, on: On): void {
       ['copse rescue move a1b2', 'the files that its session changed'],
     ])
     .action(on(() => import('../../commands/workspaces/rescue/move.ts')));
+}
+
+function addSweep(program: CopseCommand, on: On): void {
+  program
+    .command('sweep')
+    .description('Remove old worktrees, branches, trash, transcripts and logs of finished tasks.')
+    .option('--dry-run', 'only show what would go, why, and what keeps its content')
+    .option('--verbose', 'also show what stays, and why')
+    .option('--json', 'print { "dryRun", "budget", "items": [...] }')
+    .details(
+      'An orchestrator does the same at its start and every 6 hours (`maintenance` in copse.yml). Uncommitted files are rescued first, unmerged branches stay, and `copse undo <id>` brings a worktree back for 7 days.',
+    )
+    .examples([
+      ['copse sweep --dry-run', 'what would go'],
+      ['copse sweep --dry-run --verbose', 'also what stays'],
+    ])
+    .action(on(() => import('../../commands/workspaces/sweep.ts')));
 }
 
 function addTend(program: CopseCommand, on: On): void {

@@ -1,7 +1,7 @@
 /**
  * Frees what would otherwise stay for ever: removals that a kill ended between the trash and the board, ports of tasks that
- * have no workspace, scratch folders of killed processes, logs, locks and kept refs of finished tasks, and object stores of
- * attempts that are over. Each round does a bounded part; the next goes on.
+ * have no workspace, scratch folders of killed processes, locks and kept refs of finished tasks, and object stores of
+ * attempts that are over. Each round does a bounded part; the next goes on. What has an age goes by the plan of a sweep.
  */
 
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -16,13 +16,10 @@ import { hasLanded } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
 
 /** Returns why some folders could not be deleted. */
-export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
+export async function tidy(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
   await finishRemovals(context);
   await returnPorts(context);
-  const problems = [
-    ...(await leftovers.deleteScratch(context.clock.now())),
-    ...(await boundLogs(context, leftovers)),
-  ];
+  const problems = await leftovers.deleteScratch(context.clock.now());
   await dropLocks(context, leftovers);
   await dropLandedRefs(context, leftovers);
   // Last, because it writes: on a full disk, the steps above free some of it.
@@ -33,7 +30,7 @@ export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers)
 const MOST = defaultPolicy.worktreeFiles.sweptAtOnce;
 
 /** Every removal has an entry in the trash, of which there are few; workspaces are never deleted from the board. */
-async function finishRemovals(context: WorkspaceContext): Promise<void> {
+export async function finishRemovals(context: WorkspaceContext): Promise<void> {
   const { board, git, trash } = context;
   const removed = (await trash.list()).filter(({ record }) => record.why === 'removal');
   const tasks = new Set(removed.map(({ record }) => record.task));
@@ -83,23 +80,6 @@ async function closeStores({ board, git }: WorkspaceContext): Promise<void> {
     // Its task is told when it is worked on again; here it must not keep others from being closed.
     await (isOver ? git.stores.drop(store) : git.stores.close(store)).catch(() => {});
   }
-}
-
-/** One that cannot be deleted keeps no other from it. */
-async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<readonly string[]> {
-  const { clock, policy } = context;
-  const { logsKept, logAgeMs } = policy.maintenance;
-  const now = clock.now();
-  const all = leftovers.logs();
-  const old = all.filter(({ at }, index) => index >= logsKept || now - at > logAgeMs).slice(-MOST);
-  const isOver = await finishedAmong(
-    context,
-    old.map(({ task }) => task),
-  );
-  const problems: string[] = [];
-  for (const { folder, task } of old)
-    if (isOver(task)) problems.push(...(await leftovers.deleteLogs(folder)));
-  return problems;
 }
 
 async function dropLocks(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
