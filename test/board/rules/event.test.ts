@@ -16,8 +16,10 @@ import type {
   AgentName,
   AttemptId,
   BranchName,
+  JobId,
   LandingId,
   NodeId,
+  ScheduleId,
   SessionId,
   TaskId,
 } from '../../../packages/copse/src/kernel/ids.ts';
@@ -42,13 +44,19 @@ const worktree = {
   baseCommit: commit,
 };
 
+const origin = {
+  kind: 'schedule',
+  schedule: brand<ScheduleId>('coder/nightly'),
+  job: brand<JobId>('jb-1'),
+} as const;
+
 type TypeOf<K extends RecordKind> = Extract<BoardEvent['type'], `${K}.${string}`>;
 type Details<T extends BoardEvent['type']> = Omit<Extract<BoardEvent, { type: T }>, 'type' | 'id' | 'at'>;
 
 /** One life of every kind of record, with every event there is: what begins it first, what ends it last. */
 const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<T> } } = {
   task: {
-    'task.created': { definition, status: 'pending' },
+    'task.created': { definition, status: 'pending', origin },
     'task.edited': { changes: { title: 'Add logout' } },
     'task.dependencies_changed': { dependsOn: [brand<TaskId>('cp-0002')], status: 'pending' },
     'task.promoted': {},

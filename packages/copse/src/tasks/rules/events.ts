@@ -15,6 +15,7 @@ import type {
   MoveTarget,
   Task,
   TaskDefinition,
+  TaskOrigin,
   TaskState,
 } from './task.ts';
 
@@ -37,6 +38,7 @@ export type TaskEvent =
       readonly definition: TaskDefinition;
       readonly status: 'pending' | 'ready';
       readonly addedBy?: AddedBy;
+      readonly origin?: TaskOrigin;
     })
   | (Of<'task.edited'> & { readonly changes: TaskEdit })
   | (Of<'task.dependencies_changed'> & {
@@ -105,6 +107,7 @@ function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
     handbacks: {},
     session: null,
     ...(event.addedBy && { addedBy: event.addedBy }),
+    ...(event.origin && { origin: event.origin }),
   };
 }
 
