@@ -58,7 +58,14 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       mistake: 'a branch pattern that is the same for every task',
       yaml: 'workspace: { branch_pattern: work }\n',
       lines: [
-        '1:30: workspace.branch_pattern has no placeholder, so every task would get the same branch: add {task}.',
+        '1:30: workspace.branch_pattern can give two tasks the same branch: add {task}, {jobId} or {workItem}.',
+      ],
+    },
+    {
+      mistake: 'a branch pattern that can be the same for two tasks',
+      yaml: 'agents: { c: { workspace: { branch_pattern: "{agent}/{schedule}/{date}-{slug}" } } }\n',
+      lines: [
+        '1:45: agents.c.workspace.branch_pattern can give two tasks the same branch: add {task}, {jobId} or {workItem}.',
       ],
     },
     {

@@ -113,7 +113,9 @@ export const defaultPolicy = {
     /** For a title without a letter or digit that a branch name can hold. */
     emptySlug: 'work',
     branchPattern: '{task}/{slug}',
-    scheduledBranchPattern: 'agent/{agent}/{schedule}/{date}',
+    scheduledBranchPattern: 'agent/{agent}/{schedule}/{date}-{jobId}',
+    /** {schedule} of a task that no schedule made. */
+    manualSchedule: 'manual',
     jobBranchPattern: 'agent/{agent}/job-{jobId}',
     worktreeDir: '.worktrees',
     shortIdLength: 8,
