@@ -415,6 +415,21 @@ export const defaultPolicy = {
     statusComments: true,
   },
 
+  schedules: {
+    missed: 'skip',
+    overlap: 'skip',
+    /** A start that comes later than this counts as missed. */
+    graceMs: 5 * MINUTE,
+    /** Runs of `missed: all` that wait at most. */
+    mostOwed: 100,
+    /** A clock that went back by more makes a schedule compute its times anew. */
+    clockStepMs: HOUR,
+    /** Coming times that `copse schedule` shows. */
+    shownTimes: 3,
+    /** Runs that `copse jobs` lists unless --all is given. */
+    listedJobs: 50,
+  },
+
   /** What a rescue saves at most, and Copse commits for an agent: more is refused, and stays where it is. */
   rescue: {
     mostBytes: 4 * GIGABYTE,

@@ -4,7 +4,7 @@ import { type AgentName, type BranchName, type ScheduleId, type TaskId, brand } 
 import type { Change } from '../../board/context.ts';
 import type { Board } from '../../board/port.ts';
 import { branchName, chooseBranchPattern, isoDate, slug } from '../rules/naming.ts';
-import { type Task, isFinished } from '../../tasks/rules/task.ts';
+import { type Task, isFinished, jobOf } from '../../tasks/rules/task.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
 import type { WorkspaceContext } from './context.ts';
 
@@ -18,7 +18,7 @@ export function nameBranch({ settings, policy }: WorkspaceContext, { task, agent
   const { origin } = task;
   const workItem = task.workItem?.id;
   const schedule = origin?.kind === 'schedule' ? scheduleName(origin.schedule) : undefined;
-  const job = origin === undefined || origin.kind === 'item' ? task.id : origin.job;
+  const job = jobOf(origin) ?? task.id;
   const pattern = chooseBranchPattern(
     { pattern: settings.branch_pattern, workItem, schedule },
     policy.naming,
