@@ -74,7 +74,19 @@ export class MemoryStore {
   }
 
   tasks(query: TaskQuery): readonly TaskSummary[] {
-    const { statuses, plan, agent, workItem, job, finished, due, delayedAt, order, offset = 0, limit } = query;
+    const {
+      statuses,
+      plan,
+      agent,
+      workItem,
+      job,
+      finished,
+      due,
+      delayedAt,
+      order,
+      offset = 0,
+      limit,
+    } = query;
     const wanted = [...this.records.task.values()].filter(
       (task) =>
         (statuses === undefined || statuses.includes(task.state.status)) &&

@@ -48,7 +48,9 @@ export const schedule = z
           error: 'must be a cron expression with five or six fields, such as "0 6 * * 1-5"',
         })
         .describe('Cron expression, such as `0 6 * * 1-5`.'),
-      time_zone: text.describe('Time zone of the expression, such as `Europe/Berlin`; default: UTC.').optional(),
+      time_zone: text
+        .describe('Time zone of the expression, such as `Europe/Berlin`; default: UTC.')
+        .optional(),
       ...runs,
     }),
   ])
@@ -62,7 +64,9 @@ export const triggers = z.record(
       agent: name.describe('The agent that starts.'),
       type: z
         .enum(['hmac', 'github', 'gitlab'])
-        .describe('How a request shows that it is genuine: a signature of Copse’s own kind, or a webhook of GitHub or GitLab.')
+        .describe(
+          'How a request shows that it is genuine: a signature of Copse’s own kind, or a webhook of GitHub or GitLab.',
+        )
         .prefault('hmac'),
       secret_variable: text.describe('Environment variable of the server that holds the secret.').optional(),
       secret_file: text

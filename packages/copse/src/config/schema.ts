@@ -33,7 +33,9 @@ export const configSchema = section(
     policy: policySection.describe('Limits of the orchestrator.'),
     maintenance: maintenanceSection.describe('Automatic cleanup. No effect yet.'),
     notifications: notificationsSection.describe('How people are notified.'),
-    triggers: triggers.describe('What starts an agent on request, by name: `copse trigger`, or a signed request.'),
+    triggers: triggers.describe(
+      'What starts an agent on request, by name: `copse trigger`, or a signed request.',
+    ),
     sources: z.record(name, source).describe('Sources of work items, by name. No effect yet.'),
   },
   {

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
-import { duration } from './quantities.ts';
-import { name, text } from './text.ts';
+import { text } from './text.ts';
 
 const { label, statusComments } = defaultPolicy.sources;
 

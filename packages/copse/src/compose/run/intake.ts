@@ -5,14 +5,25 @@ import { scheduleDefinitions, triggerDefinitions } from '../../intake/act/settin
 import type { Intake } from '../../intake/ports/intake.ts';
 import type { CronTimes } from '../../intake/ports/times.ts';
 
-export async function intakeOf(config: Pick<Config, 'agents' | 'triggers'>): Promise<Intake> {
+/** `isShown`: also for schedules that only the board has. */
+export async function intakeOf(
+  config: Pick<Config, 'agents' | 'triggers'>,
+  { isShown = false } = {},
+): Promise<Intake> {
   const schedules = scheduleDefinitions(config);
   const triggers = triggerDefinitions(config);
-  return { schedules, triggers, cron: await cronTimes(), items: null };
+  const isNeeded = isShown || schedules.some(({ timing }) => timing.type === 'cron');
+  return { schedules, triggers, cron: isNeeded ? await loadCron() : noCron, items: null };
 }
 
-/** Loaded when it is first asked for: most boards have no schedule. */
-async function cronTimes(): Promise<CronTimes> {
-  const { cronTimes: times } = await import('../../intake/cron/times.ts');
-  return times;
+/** Most boards have no schedule, so most commands need none of it. */
+async function loadCron(): Promise<CronTimes> {
+  const { cronTimes } = await import('../../intake/cron/times.ts');
+  return cronTimes;
 }
+
+const noCron: CronTimes = {
+  after() {
+    throw new Error('copse.yml has no cron schedule, so none can be asked for its times');
+  },
+};

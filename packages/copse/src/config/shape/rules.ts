@@ -53,7 +53,12 @@ const checks = {
   },
   hasSecret: ({ value, issues }: Checked<Secret>) => {
     if (value.secret_variable !== undefined && value.secret_file !== undefined)
-      complain(issues, ['secret_file'], value.secret_file, 'contradicts secret_variable: remove one of the two');
+      complain(
+        issues,
+        ['secret_file'],
+        value.secret_file,
+        'contradicts secret_variable: remove one of the two',
+      );
   },
 };
 

@@ -69,7 +69,10 @@ export async function jobOfTask(
     attempts: attempts.length,
     startedAt: attempts[0]?.startedAt ?? null,
     endedAt: isOver ? task.state.since : null,
-    workedMs: attempts.reduce((sum, { startedAt, end }) => sum + Math.max(0, (end?.at ?? now) - startedAt), 0),
+    workedMs: attempts.reduce(
+      (sum, { startedAt, end }) => sum + Math.max(0, (end?.at ?? now) - startedAt),
+      0,
+    ),
     summary: summary ?? null,
     error: jobError(task.state),
     usage: isNothing(usage) ? null : usage,

@@ -38,22 +38,22 @@ export interface Firing {
   readonly task: Task | null;
 }
 
-/** `isWhole`: the copse.yml is the only one that counts here, so what it no longer has is removed. */
+/** What this node's copse.yml no longer has is removed. `onProblem`: one that cannot be used, which stops no other. */
 export async function setSchedules(
   context: IntakeContext,
   intake: Intake,
-  { isWhole }: { readonly isWhole: boolean },
+  { onProblem }: { readonly onProblem: (reason: string) => void },
 ): Promise<void> {
-  const { schedules } = intake;
+  const schedules = intake.schedules.filter((one) => isUsable(context, intake, one, onProblem));
   const stored = await context.board.list('schedule');
-  const wanted = new Map(schedules.map((one) => [one.id, one]));
+  const wanted = new Set(intake.schedules.map(({ id }) => id));
   const isSettled =
     schedules.every((one) => stored.some((record) => isDefined(record, one))) &&
     stored.every(({ id }) => wanted.has(id));
   if (isSettled) return;
   const outcome = await change(context, async (change) => {
     for (const definition of schedules) await setOne(change, context, intake, definition);
-    for (const { id } of isWhole ? stored : []) {
+    for (const { id } of stored) {
       const record = wanted.has(id) ? undefined : await change.board.get('schedule', id);
       // Another node defines it.
       if (record === undefined || record.definedBy !== context.node) continue;
@@ -61,6 +61,21 @@ export async function setSchedules(
     }
   });
   if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
+}
+
+function isUsable(
+  { clock }: Context,
+  intake: Intake,
+  definition: ScheduleDefinition,
+  onProblem: (reason: string) => void,
+): boolean {
+  try {
+    timesOf(intake, definition, clock.now())(clock.now());
+    return true;
+  } catch (error) {
+    onProblem(`${definition.id}: ${error instanceof Error ? error.message : String(error)}`);
+    return false;
+  }
 }
 
 /** The record in this transaction, as copse.yml defines it. */
@@ -160,7 +175,7 @@ async function createRun(
   due: Due,
   onStep: (step: FiringStep) => void = () => {},
 ): Promise<Task | null> {
-  const item = workSource === null ? undefined : await intake.items?.next(change, workSource);
+  const item = workSource === null ? undefined : await intake.items?.next(change.board, workSource);
   if (item === undefined && prompt === null) return null;
   const { policy, random } = context;
   const work = { name, agent, prompt, item: item ?? null };
@@ -168,17 +183,20 @@ async function createRun(
   const task = await createTask(change, context, runDefinition(blankDefinition(policy), work, policy.text), {
     origin: { kind: 'schedule', schedule: id, job },
   });
-  await item?.take(task.id);
+  const [first, ...more] = item?.taken(task.id, change.at) ?? [];
+  if (first !== undefined) await change.apply(decided(first, ...more));
   onStep('created');
-  await change.apply(
-    decided({ type: 'schedule.fired', id, at: change.at, ...due, job, task: task.id }),
-  );
+  await change.apply(decided({ type: 'schedule.fired', id, at: change.at, ...due, job, task: task.id }));
   onStep('recorded');
   return task;
 }
 
 /** Times of a definition; those of an interval count from `anchor`. */
-export function timesOf({ cron }: Intake, { timing }: Pick<ScheduleDefinition, 'timing'>, anchor: Timestamp): After {
+export function timesOf(
+  { cron }: Intake,
+  { timing }: Pick<ScheduleDefinition, 'timing'>,
+  anchor: Timestamp,
+): After {
   return timing.type === 'interval' ? intervalAfter(timing.everyMs, anchor) : (at) => cron.after(timing, at);
 }
 
@@ -229,9 +247,7 @@ export async function resumeSchedule(
     if (pausedAt === null)
       change.refuse(refused('wrong_status', `${id} is not paused.`, `copse schedule show ${id}`));
     const after = timesOf(intake, definition, nextAt ?? change.at);
-    await change.apply(
-      decided({ type: 'schedule.resumed', id, at: change.at, nextAt: after(change.at) }),
-    );
+    await change.apply(decided({ type: 'schedule.resumed', id, at: change.at, nextAt: after(change.at) }));
     return change.require('schedule', id);
   });
 }

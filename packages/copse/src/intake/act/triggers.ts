@@ -54,7 +54,11 @@ export async function receiveRequest(
   context: Context,
   { triggers }: Pick<Intake, 'triggers'>,
   signatures: Signatures,
-  { name, request, onStep = () => {} }: {
+  {
+    name,
+    request,
+    onStep = () => {},
+  }: {
     readonly name: string;
     readonly request: TriggerRequest;
     readonly onStep?: (step: ReceivingStep) => void;
@@ -67,7 +71,8 @@ export async function receiveRequest(
     const ids = genuine.once.map((once) => brand<DeliveryId>(`${name}/${once}`));
     // Taken first of all: of two equal requests at once, the second one finds the records of the first.
     await change.board.lockSchedule();
-    for (const id of ids) if ((await change.board.get('delivery', id)) !== undefined) return { kind: 'replayed' };
+    for (const id of ids)
+      if ((await change.board.get('delivery', id)) !== undefined) return { kind: 'replayed' };
     const task = await startOf(change, context, trigger);
     onStep('created');
     const { at } = change;

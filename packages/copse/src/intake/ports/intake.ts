@@ -1,7 +1,8 @@
 /** What intake needs from copse.yml and from outside. */
 
-import type { Change } from '../../board/context.ts';
-import type { TaskId } from '../../kernel/ids.ts';
+import type { BoardTransaction } from '../../board/port.ts';
+import type { BoardEvent } from '../../board/rules/event.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { WorkItem } from '../../tasks/rules/task.ts';
 import type { ScheduleDefinition } from '../rules/schedule.ts';
 import type { TriggerDefinition } from '../rules/trigger.ts';
@@ -18,13 +19,13 @@ export interface Intake {
 /** Items of sources that a schedule takes one by one. */
 export interface WaitingItems {
   /** The oldest open item of the source without a task, locked in this transaction; undefined: none waits. */
-  next(change: Change, source: string): Promise<WaitingItem | undefined>;
+  next(board: BoardTransaction, source: string): Promise<WaitingItem | undefined>;
 }
 
 export interface WaitingItem {
   readonly title: string;
   readonly body: string;
   readonly workItem: WorkItem;
-  /** Records in the same transaction that this task is the item's. */
-  take(task: TaskId): Promise<void>;
+  /** What is true once this task is the item's; recorded in the same transaction. */
+  taken(task: TaskId, at: Timestamp): readonly BoardEvent[];
 }

@@ -2,14 +2,7 @@
 
 import type { TaskState } from '../../tasks/rules/task.ts';
 
-export type JobResult =
-  | 'waiting'
-  | 'running'
-  | 'landing'
-  | 'done'
-  | 'needs_person'
-  | 'failed'
-  | 'cancelled';
+export type JobResult = 'waiting' | 'running' | 'landing' | 'done' | 'needs_person' | 'failed' | 'cancelled';
 
 const RESULTS: Readonly<Record<TaskState['status'], JobResult>> = {
   pending: 'waiting',

@@ -65,6 +65,13 @@ interface ScheduleRun {
 /** Why a time passed without a run. `clock`: the clock went back, and times are computed anew. */
 export type PassCause = 'missed' | 'overlap' | 'no_item' | 'clock';
 
+export const passCauses: Readonly<Record<PassCause, string>> = {
+  missed: 'no orchestrator ran at that time',
+  overlap: 'its last run goes on',
+  no_item: 'its source has no open item',
+  clock: 'the clock went back, and its times are computed anew',
+};
+
 interface Of<T extends string> {
   readonly type: T;
   readonly id: ScheduleId;
@@ -98,7 +105,10 @@ export function evolveSchedule(schedule: Schedule | undefined, event: ScheduleEv
   return { ...before, ...changed(event) };
 }
 
-function set(before: Schedule | undefined, event: Extract<ScheduleEvent, { type: 'schedule.set' }>): Schedule {
+function set(
+  before: Schedule | undefined,
+  event: Extract<ScheduleEvent, { type: 'schedule.set' }>,
+): Schedule {
   const { id, at, agent, name, timing, nextAt, definedBy = null, enabled } = event;
   const { pausedAt = null, lastFiredAt = null, lastRun = null } = before ?? {};
   return {
@@ -188,8 +198,7 @@ export function decideDue(
   if (pausedAt !== null) return { kind: 'wait' };
   if (lastDueAt !== null && lastDueAt > now + policy.clockStepMs)
     return { kind: 'pass', because: 'clock', due: { due: now, nextAt: after(now), owed } };
-  if (owed > 0 && !goesOn)
-    return { kind: 'run', due: { due: lastDueAt ?? now, nextAt, owed: owed - 1 } };
+  if (owed > 0 && !goesOn) return { kind: 'run', due: { due: lastDueAt ?? now, nextAt, owed: owed - 1 } };
   if (nextAt === null || nextAt > now) return { kind: 'wait' };
 
   const times = countTimes(nextAt, now, after, policy);

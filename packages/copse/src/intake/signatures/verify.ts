@@ -76,7 +76,10 @@ function digest(text: string): Buffer {
 }
 
 /** Null: there is none, so no request is genuine. */
-function secretOf(trigger: TriggerDefinition | null, { env, folder, homeFolder }: SecretPlaces): string | null {
+function secretOf(
+  trigger: TriggerDefinition | null,
+  { env, folder, homeFolder }: SecretPlaces,
+): string | null {
   const place = trigger?.secret ?? null;
   if (place === null) return null;
   const text =

@@ -58,8 +58,7 @@ export async function freeName(
 ): Promise<BranchChoice> {
   const owners = new Map<string, Set<TaskId>>();
   for (const { worktree, task: owner } of await context.board.list('workspace'))
-    if (worktree !== null)
-      owners.set(worktree.branch, (owners.get(worktree.branch) ?? new Set()).add(owner));
+    if (worktree !== null) owners.set(worktree.branch, (owners.get(worktree.branch) ?? new Set()).add(owner));
   const wanted = await withoutClash(context, branch);
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : brand<BranchName>(`${wanted}-${number}`);
