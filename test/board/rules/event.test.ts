@@ -50,7 +50,7 @@ const origin = {
   job: brand<JobId>('jb-1'),
 } as const;
 
-const due = { due: timestamp(8_000), nextAt: timestamp(9_000), owed: 1 };
+const due = { dueAt: timestamp(8_000), nextAt: timestamp(9_000), owed: 1 };
 
 type TypeOf<K extends RecordKind> = Extract<BoardEvent['type'], `${K}.${string}`>;
 type Details<T extends BoardEvent['type']> = Omit<Extract<BoardEvent, { type: T }>, 'type' | 'id' | 'at'>;

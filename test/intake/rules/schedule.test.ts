@@ -62,7 +62,7 @@ class Scene {
   pass(text: string, { isEachDone = false } = {}): this {
     const now = at(text);
     for (let plan = this.#decide(now); plan.kind !== 'wait'; plan = this.#decide(now)) {
-      if (plan.kind === 'run') this.fired.push(new Date(plan.due.due).toISOString().slice(0, 16));
+      if (plan.kind === 'run') this.fired.push(new Date(plan.due.dueAt).toISOString().slice(0, 16));
       else this.passed.push(plan.because);
       this.schedule =
         evolveSchedule(

@@ -10,7 +10,7 @@ import {
   evolveResource,
 } from '../../../packages/copse/src/machines/rules/fleet.ts';
 import { brand, fencingToken, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import type { AgentName, FencingToken, ResourceName } from '../../../packages/copse/src/kernel/ids.ts';
+import type { FencingToken, ResourceName } from '../../../packages/copse/src/kernel/ids.ts';
 
 const at = timestamp(1_000);
 const later = timestamp(2_000);
@@ -139,3 +139,13 @@ describe('any sequence of takers and times', () => {
     );
   });
 });
+
+/** What is missing from a refusal: a sentence that names the resource, and what to do. */
+function unexplained(decision: Decision<ResourceEvent>): readonly string[] {
+  if (decision.kind === 'decided') return [];
+  const { reason, next } = decision.refusal;
+  return [
+    ...(/queue:main.*[^.]\.$/.test(reason) ? [] : [reason]),
+    ...next.filter((advice) => advice.trim() === ''),
+  ];
+}

@@ -208,7 +208,7 @@ export async function runSchedule(
 ): Promise<Outcome<Task>> {
   return change(context, async (change) => {
     const { nextAt, owed, lastDueAt } = await setOne(change, context, intake, definition);
-    const due = { nextAt, owed, due: lastDueAt ?? change.at };
+    const due = { nextAt, owed, dueAt: lastDueAt ?? change.at };
     const task = await createRun(change, context, intake, definition, due);
     return task ?? change.refuse(refuseNoItem(definition));
   });

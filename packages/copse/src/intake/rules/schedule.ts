@@ -93,7 +93,7 @@ export type ScheduleEvent =
 
 /** What a run or a passed time makes of the record. */
 export interface Due {
-  readonly due: Timestamp;
+  readonly dueAt: Timestamp;
   readonly nextAt: Timestamp | null;
   readonly owed: number;
 }
@@ -132,13 +132,13 @@ function changed(
 ): Partial<Schedule> {
   switch (event.type) {
     case 'schedule.fired': {
-      const { at, nextAt, due = at, owed = 0, job, task } = event;
+      const { at, nextAt, dueAt = at, owed = 0, job, task } = event;
       const run = job === undefined || task === undefined ? null : { job, task };
-      return { lastFiredAt: at, nextAt, lastDueAt: due, owed, lastRun: run };
+      return { lastFiredAt: at, nextAt, lastDueAt: dueAt, owed, lastRun: run };
     }
     case 'schedule.passed': {
-      const { at, nextAt, due, owed, because } = event;
-      return { nextAt, lastDueAt: due, owed, lastPassed: { at, because } };
+      const { at, nextAt, dueAt, owed, because } = event;
+      return { nextAt, lastDueAt: dueAt, owed, lastPassed: { at, because } };
     }
     case 'schedule.paused':
       return { pausedAt: event.at };
@@ -197,19 +197,19 @@ export function decideDue(
   const { nextAt, owed, pausedAt, lastDueAt } = schedule;
   if (pausedAt !== null) return { kind: 'wait' };
   if (lastDueAt !== null && lastDueAt > now + policy.clockStepMs)
-    return { kind: 'pass', because: 'clock', due: { due: now, nextAt: after(now), owed } };
-  if (owed > 0 && !goesOn) return { kind: 'run', due: { due: lastDueAt ?? now, nextAt, owed: owed - 1 } };
+    return { kind: 'pass', because: 'clock', due: { dueAt: now, nextAt: after(now), owed } };
+  if (owed > 0 && !goesOn) return { kind: 'run', due: { dueAt: lastDueAt ?? now, nextAt, owed: owed - 1 } };
   if (nextAt === null || nextAt > now) return { kind: 'wait' };
 
   const times = countTimes(nextAt, now, after, policy);
   const next = { nextAt: after(now) };
   const caughtUp = Math.min(policy.mostOwed, owed + caughtUpWith(missed, times));
   if (times.onTime === null) {
-    const last = { due: times.last, ...next };
+    const last = { dueAt: times.last, ...next };
     if (caughtUp > 0 && !goesOn) return { kind: 'run', due: { ...last, owed: caughtUp - 1 } };
     return { kind: 'pass', because: 'missed', due: { ...last, owed: caughtUp } };
   }
-  const due = { due: times.onTime, ...next };
+  const due = { dueAt: times.onTime, ...next };
   if (!goesOn) return { kind: 'run', due: { ...due, owed: caughtUp } };
   return {
     kind: 'pass',
