@@ -22,7 +22,10 @@ let job: string;
 beforeAll(async () => {
   at = newProject(area);
   const schedule = 'hourly: { type: interval, interval: 1h, prompt: Look }';
-  writeFileSync(path.join(at.cwd, 'copse.yml'), `agents: { c: { command: "true", schedules: { ${schedule} } } }\n`);
+  writeFileSync(
+    path.join(at.cwd, 'copse.yml'),
+    `agents: { c: { command: "true", schedules: { ${schedule} } } }\n`,
+  );
   await printed(['list'], at);
   ({ job } = await answer<{ job: string }>(['schedule', 'run', 'hourly'], at));
   await tell(at.cwd, oneOfEach, { plan: 'pl-aaaa' });

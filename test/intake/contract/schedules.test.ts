@@ -19,7 +19,7 @@ import { change } from '../../../packages/copse/src/board/context.ts';
 import { decideCancel } from '../../../packages/copse/src/tasks/rules/decisions.ts';
 import { engines, newPlace } from '../../support/board/boards.ts';
 import { must } from '../../support/records/tasks.ts';
-import { FakeClock, intakeWith, machine, nightly } from '../../support/intake.ts';
+import { FakeClock, intakeWith, machine, nightly } from '../../support/intake/machine.ts';
 
 const problems: string[] = [];
 const telling = { onProblem: (reason: string) => void problems.push(reason) };
@@ -35,6 +35,7 @@ async function expectReplayed(board: Board): Promise<void> {
   expect(await board.list('schedule')).toEqual([...world.schedule.values()]);
 }
 
+// promise: schedule-once
 describe.each(engines)('a schedule on %s', (engine) => {
   it('that two machines have is fired once by both together, time after time', async () => {
     await using place = await newPlace(engine);

@@ -59,6 +59,7 @@ const refusal = {
   },
 };
 
+// promise: request-genuine-once
 describe.each(engines)('a request on %s', (engine) => {
   it.each(['deploy', 'from-github', 'from-gitlab'])(
     'to %s starts one task, whoever repeats it',
@@ -99,6 +100,7 @@ describe.each(engines)('a request on %s', (engine) => {
   );
 });
 
+// promise: request-genuine-once
 describe('a request', () => {
   const bodyOfOne = '{"number":"d-1"}';
   it.each<[string, string, TriggerRequest]>([

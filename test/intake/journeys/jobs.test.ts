@@ -60,7 +60,7 @@ beforeAll(async () => {
 });
 
 /** An orchestrator set it an hour ago. */
-async function makeDue({ cwd = '' }: RunOptions, id: string): Promise<void> {
+async function makeDue({ cwd }: RunOptions, id: string): Promise<void> {
   const { board, clock } = await openContext({ cwd, env: {} });
   const now = clock.now();
   const [agent, name] = id.split('/') as [never, string];
@@ -156,7 +156,10 @@ test.each([
   ['type: interval, interval: 1h', 'needs `prompt` or `work_source`'],
 ])('config check refuses { %s }', async (schedule, reason) => {
   const bad = newScene(area);
-  writeFileSync(path.join(bad.folder, 'copse.yml'), `agents: { c: { command: "true", schedules: { s: { ${schedule} } } } }\n`);
+  writeFileSync(
+    path.join(bad.folder, 'copse.yml'),
+    `agents: { c: { command: "true", schedules: { s: { ${schedule} } } } }\n`,
+  );
   const { code, stderr } = await copse(['config', 'check'], bad.at);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) as string });
 });

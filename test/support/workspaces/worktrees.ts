@@ -107,7 +107,7 @@ export async function cancelTask({ cwd }: RunOptions, id: string): Promise<void>
 }
 
 /** A task as a source of work items makes it. */
-export async function newItemTask({ cwd = '' }: RunOptions, source: string, item: string): Promise<string> {
+export async function newItemTask({ cwd }: RunOptions, source: string, item: string): Promise<string> {
   const folder = path.join(cwd, '.copse');
   mkdirSync(folder, { recursive: true });
   const address = { engine: 'sqlite', file: path.join(folder, 'board.db') } as const;

@@ -5,7 +5,7 @@ import { landingOverrides } from './landing.ts';
 import { duration } from './quantities.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
-import { schedule } from './schedules.ts';
+import { schedule } from './intake/schedules.ts';
 import { branch, command, commandLines, environment, name, text } from './text.ts';
 import { workspaceOverrides } from './workspace.ts';
 

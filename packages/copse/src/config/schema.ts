@@ -12,7 +12,7 @@ import { finishSection } from './finish.ts';
 import { landingSection } from './landing.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
-import { triggers } from './schedules.ts';
+import { triggers } from './intake/schedules.ts';
 import { source } from './sources.ts';
 import { name } from './text.ts';
 import { maintenanceSection, notificationsSection, policySection } from './upkeep.ts';

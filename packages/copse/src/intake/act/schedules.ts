@@ -192,11 +192,7 @@ async function createRun(
 }
 
 /** Times of a definition; those of an interval count from `anchor`. */
-export function timesOf(
-  { cron }: Intake,
-  { timing }: Pick<ScheduleDefinition, 'timing'>,
-  anchor: Timestamp,
-): After {
+function timesOf({ cron }: Intake, { timing }: Pick<ScheduleDefinition, 'timing'>, anchor: Timestamp): After {
   return timing.type === 'interval' ? intervalAfter(timing.everyMs, anchor) : (at) => cron.after(timing, at);
 }
 

@@ -18,7 +18,7 @@ export const cronTimes: CronTimes = {
 /** Why an expression or a time zone cannot be used; null when it can. */
 export function cronProblem(expression: string, timeZone: string | undefined, now: Timestamp): string | null {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: timeZone ?? 'UTC' });
+    Intl.DateTimeFormat('en', { timeZone: timeZone ?? 'UTC' });
   } catch {
     return `there is no time zone ${JSON.stringify(timeZone)}: use a name such as Europe/Berlin`;
   }

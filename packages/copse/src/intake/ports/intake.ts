@@ -17,7 +17,7 @@ export interface Intake {
 }
 
 /** Items of sources that a schedule takes one by one. */
-export interface WaitingItems {
+interface WaitingItems {
   /** The oldest open item of the source without a task, locked in this transaction; undefined: none waits. */
   next(board: BoardTransaction, source: string): Promise<WaitingItem | undefined>;
 }

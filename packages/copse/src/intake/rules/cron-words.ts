@@ -1,10 +1,9 @@
 /** A cron expression in words: "at 06:00 on Monday to Friday". What has no short words is said field by field. */
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
-const MONTHS = [
-  ...['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September'],
-  ...['October', 'November', 'December'],
-] as const;
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
 
 const NICKNAMES: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
@@ -52,10 +51,8 @@ function hoursWords(hour: string): string {
   if (isAny(hour)) return '';
   const [, step] = /^(?:\*|0-23)\/(\d+)$/.exec(hour) ?? [];
   if (step !== undefined) return ` every ${counted(step, 'hour')}`;
-  return ` from hour ${listWords(hour, (text) => text)}`.replace(
-    ' from hour ',
-    hour.includes('-') ? ' in the hours ' : ' in hour ',
-  );
+  const isOne = /^\d+$/.test(hour);
+  return ` in the ${isOne ? 'hour' : 'hours'} ${listWords(hour, (text) => text)}`;
 }
 
 /** Cron starts on a day that fits either of the two, if both are given. */

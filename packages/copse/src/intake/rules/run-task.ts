@@ -30,6 +30,11 @@ export function runDefinition(
 }
 
 function cut(text: string, length: number): string {
-  const characters = [...text];
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+  // A pair of surrogates is not cut in two.
+  return text.length <= length
+    ? text
+    : `${text
+        .slice(0, length - 1)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`;
 }

@@ -4,13 +4,10 @@ import { type Refused, refused } from '../../kernel/decision.ts';
 import type { AgentName } from '../../kernel/ids.ts';
 import type { WorkItem } from '../../tasks/rules/task.ts';
 
-export const signatureKinds = ['hmac', 'github', 'gitlab'] as const;
-export type SignatureKind = (typeof signatureKinds)[number];
-
 export interface TriggerDefinition {
   readonly name: string;
   readonly agent: AgentName;
-  readonly type: SignatureKind;
+  readonly type: 'hmac' | 'github' | 'gitlab';
   /** Where the secret is; null: requests from outside are refused. */
   readonly secret: { readonly variable: string } | { readonly file: string } | null;
   readonly workSource: string | null;

@@ -41,13 +41,17 @@ function verify(
   return isGenuine && first !== undefined ? { once: [first, ...more] } : undefined;
 }
 
-interface Proof {
+interface SignatureProof {
   readonly expected: string;
   readonly given: string | undefined;
   readonly once: readonly string[];
 }
 
-function proofOf(type: TriggerDefinition['type'], { headers, body }: TriggerRequest, secret: string): Proof {
+function proofOf(
+  type: TriggerDefinition['type'],
+  { headers, body }: TriggerRequest,
+  secret: string,
+): SignatureProof {
   const hmac = (...parts: readonly (string | Uint8Array)[]) => {
     const made = createHmac('sha256', secret);
     for (const part of parts) made.update(part);

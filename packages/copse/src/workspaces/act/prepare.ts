@@ -125,7 +125,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   }
 }
 
-interface Beginning {
+interface OnBranch {
   readonly choice: BranchChoice;
   readonly known: Workspace | undefined;
   /** What became of the work of the task that landed before. */
@@ -136,7 +136,7 @@ interface Beginning {
 async function prepareOn(
   context: WorkspaceContext,
   request: PrepareRequest,
-  { choice, known, begunAnew }: Beginning,
+  { choice, known, begunAnew }: OnBranch,
 ): Promise<Prepared | { readonly kind: 'branch_of_others' }> {
   const { task, onStep = () => {} } = request;
   const { branch: free, isOwn } = choice;

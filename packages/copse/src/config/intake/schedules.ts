@@ -1,10 +1,10 @@
 /** When agents start without a person: schedules, and triggers from outside. */
 import * as z from 'zod';
-import { defaultPolicy } from '../kernel/policy.ts';
-import { duration } from './quantities.ts';
-import { rules } from './shape/rules.ts';
-import { source } from './sources.ts';
-import { name, text } from './text.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { duration } from '../quantities.ts';
+import { rules } from '../shape/rules.ts';
+import { source } from '../sources.ts';
+import { name, text } from '../text.ts';
 
 const { missed, overlap } = defaultPolicy.schedules;
 

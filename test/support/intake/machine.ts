@@ -1,18 +1,18 @@
 /** Machines with schedules and a clock of the test's own. */
 
-import { cronTimes } from '../../packages/copse/src/intake/cron/times.ts';
-import type { IntakeContext } from '../../packages/copse/src/intake/act/schedules.ts';
-import type { Intake } from '../../packages/copse/src/intake/ports/intake.ts';
-import type { ScheduleDefinition } from '../../packages/copse/src/intake/rules/schedule.ts';
-import type { Board } from '../../packages/copse/src/board/port.ts';
+import { cronTimes } from '../../../packages/copse/src/intake/cron/times.ts';
+import type { IntakeContext } from '../../../packages/copse/src/intake/act/schedules.ts';
+import type { Intake } from '../../../packages/copse/src/intake/ports/intake.ts';
+import type { ScheduleDefinition } from '../../../packages/copse/src/intake/rules/schedule.ts';
+import type { Board } from '../../../packages/copse/src/board/port.ts';
 import {
   type AgentName,
   type NodeId,
   type ScheduleId,
   brand,
   timestamp,
-} from '../../packages/copse/src/kernel/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
+} from '../../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 
 export class FakeClock {
   #now: number;
