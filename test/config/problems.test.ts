@@ -87,8 +87,19 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       lines: [
         '4:18: agents.c.schedules.a.type must be one of interval, cron. Did you mean interval?',
         '5:7: agents.c.schedules.b.type is missing: write one of interval, cron.',
+        '6:10: agents.c.schedules.c needs `prompt` or `work_source`: otherwise its runs have no work.',
         '6:30: agents.c.schedules.c.cron must be a cron expression with five or six fields, such as "0 6 * * 1-5".',
         '6:37: agents.c.schedules.c.interval is not a known key. It goes with type: interval.',
+      ],
+    },
+    {
+      mistake: 'triggers without work or an agent, and with two secrets',
+      yaml: 'agents: { c: {} }\ntriggers:\n  a: { agent: d, prompt: x }\n  b: { agent: c }\n  e: { agent: c, prompt: x, secret_variable: A, secret_file: b }\n  f: { agent: c, work_source: backlog }\n',
+      lines: [
+        '3:15: triggers.a.agent names an agent that is not under `agents`.',
+        '4:6: triggers.b needs `prompt` or `work_source`: otherwise its runs have no work.',
+        '5:61: triggers.e.secret_file contradicts secret_variable: remove one of the two.',
+        '6:30: triggers.f.work_source names a source that is not under `sources`.',
       ],
     },
     {
