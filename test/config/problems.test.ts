@@ -93,13 +93,19 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       ],
     },
     {
-      mistake: 'triggers without work or an agent, and with two secrets',
-      yaml: 'agents: { c: {} }\ntriggers:\n  a: { agent: d, prompt: x }\n  b: { agent: c }\n  e: { agent: c, prompt: x, secret_variable: A, secret_file: b }\n  f: { agent: c, work_source: backlog }\n',
+      mistake: 'triggers without work, and with two secrets',
+      yaml: 'agents: { c: {} }\ntriggers:\n  a: { agent: c }\n  b: { agent: c, prompt: x, secret_variable: A, secret_file: b }\n',
+      lines: [
+        '3:6: triggers.a needs `prompt` or `work_source`: otherwise its runs have no work.',
+        '4:62: triggers.b.secret_file contradicts secret_variable: remove one of the two.',
+      ],
+    },
+    {
+      mistake: 'triggers that name no known agent or source',
+      yaml: 'agents: { c: {} }\ntriggers:\n  a: { agent: d, prompt: x }\n  b: { agent: c, work_source: backlog }\n',
       lines: [
         '3:15: triggers.a.agent names an agent that is not under `agents`.',
-        '4:6: triggers.b needs `prompt` or `work_source`: otherwise its runs have no work.',
-        '5:61: triggers.e.secret_file contradicts secret_variable: remove one of the two.',
-        '6:30: triggers.f.work_source names a source that is not under `sources`.',
+        '4:31: triggers.b.work_source names a source that is not under `sources`.',
       ],
     },
     {

@@ -49,9 +49,7 @@ export const configSchema = section(
     triggers: {},
     sources: {},
   },
-)
-  .check(rules.checks.sourcesAreKnown)
-  .check(rules.checks.agentsAreKnown);
+).check(rules.checks.namesAreKnown);
 
 export type Config = z.output<typeof configSchema>;
 export type AgentConfig = Config['agents'][string];

@@ -29,7 +29,7 @@ const checks = {
     if (value.first_backoff > value.max_backoff)
       complain(issues, ['first_backoff'], value, 'must not be longer than policy.max_backoff');
   },
-  sourcesAreKnown: ({ value, issues }: Checked<WithSchedules>) => {
+  namesAreKnown: ({ value, issues }: Checked<WithSchedules>) => {
     const named = Object.entries(value.agents).flatMap(([agent, { schedules }]) =>
       Object.entries(schedules).map(([schedule, { work_source: from }]) => ({
         path: ['agents', agent, 'schedules', schedule, 'work_source'],
@@ -41,8 +41,6 @@ const checks = {
     for (const { path, from } of named)
       if (typeof from === 'string' && !Object.hasOwn(value.sources, from))
         complain(issues, path, from, 'names a source that is not under `sources`');
-  },
-  agentsAreKnown: ({ value, issues }: Checked<WithSchedules>) => {
     for (const [trigger, { agent }] of Object.entries(value.triggers))
       if (!Object.hasOwn(value.agents, agent))
         complain(issues, ['triggers', trigger, 'agent'], agent, 'names an agent that is not under `agents`');
