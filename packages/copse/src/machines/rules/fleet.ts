@@ -1,7 +1,7 @@
 /** What machines share besides tasks: resources with one holder at a time (a port, the lead of a queue). Nodes are in node.ts. */
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
-import { existing } from '../../kernel/evolution.ts';
+import { type EventHead, existing } from '../../kernel/evolution.ts';
 import { raised } from '../../board/rules/term.ts';
 import type { FencingToken, ResourceName, Timestamp } from '../../kernel/ids.ts';
 
@@ -17,11 +17,7 @@ export interface Resource {
   readonly heldUntil: Timestamp | null;
 }
 
-interface OfResource<T extends string> {
-  readonly type: T;
-  readonly id: ResourceName;
-  readonly at: Timestamp;
-}
+type OfResource<T extends string> = EventHead<T, ResourceName>;
 
 export type ResourceEvent =
   | (OfResource<'resource.taken'> & {
