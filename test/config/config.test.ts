@@ -54,7 +54,7 @@ agents:
     env: { API_URL: 'http://127.0.0.1', EMPTY: '' }
     schedules:
       issues: { type: interval, interval: 5m, work_source: { type: github, repo: o/r }, prompt: Look. }
-      nightly: { type: cron, cron: '0 3 * * *', work_source: todo }
+      nightly: { type: cron, cron: '0 3 * * *', time_zone: Europe/Berlin, work_source: todo, missed: once, overlap: queue }
     hooks: { before_run: a, after_run: [b, c], on_error: d }
     docker: { enabled: true, image: node, env: { A: b } }
   reviewer:
@@ -127,6 +127,9 @@ maintenance:
     prune_unmerged_branches: true
   session_cleanup: { enabled: false, interval: 30m }
 notifications: { desktop: false, bell: false, webhook: 'https://hooks.example/T0KEN', events: [stuck, landed], repeat_interval: 5m }
+triggers:
+  deploy: { agent: coder, type: hmac, secret_variable: DEPLOY_SECRET, prompt: Look. }
+  issues: { agent: coder, type: github, secret_file: ~/hook-key, work_source: todo }
 sources:
   todo: { type: markdown, files: [TODO.md] }
   bugs: { type: github, repo: owner/name, label: agent, status_comments: false }
@@ -315,7 +318,7 @@ describe('the configuration in force, row by row', () => {
     const rows = flattenConfig(parse(everyKey).written);
     expect(rows.find(({ key }) => key === 'board')?.value).toBe('postgres://***@db.example/copse');
     expect(rows.find(({ key }) => key === 'agents.coder.env.API_URL')?.value).toBe('(hidden)');
-    expect(JSON.stringify(rows)).not.toMatch(/T0KEN|secret/);
+    expect(JSON.stringify(rows.map(({ value }) => value))).not.toMatch(/T0KEN|secret/);
   });
 });
 

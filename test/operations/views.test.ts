@@ -93,6 +93,7 @@ describe('a task', () => {
       requires: ['node:22'],
       plan: 'pl-1111',
       addedBy: null,
+      origin: null,
       agent: 'coder',
       moveTo: null,
       accept: ['npm test'],

@@ -16,8 +16,10 @@ import type {
   AgentName,
   AttemptId,
   BranchName,
+  JobId,
   LandingId,
   NodeId,
+  ScheduleId,
   SessionId,
   TaskId,
   WorkspaceId,
@@ -43,13 +45,21 @@ const worktree = {
   baseCommit: commit,
 };
 
+const origin = {
+  kind: 'schedule',
+  schedule: brand<ScheduleId>('coder/nightly'),
+  job: brand<JobId>('jb-1'),
+} as const;
+
+const due = { dueAt: timestamp(8_000), nextAt: timestamp(9_000), owed: 1 };
+
 type TypeOf<K extends RecordKind> = Extract<BoardEvent['type'], `${K}.${string}`>;
 type Details<T extends BoardEvent['type']> = Omit<Extract<BoardEvent, { type: T }>, 'type' | 'id' | 'at'>;
 
 /** One life of every kind of record, with every event there is: what begins it first, what ends it last. */
 const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<T> } } = {
   task: {
-    'task.created': { definition, status: 'pending' },
+    'task.created': { definition, status: 'pending', origin },
     'task.edited': { changes: { title: 'Add logout' } },
     'task.dependencies_changed': { dependsOn: [brand<TaskId>('cp-0002')], status: 'pending' },
     'task.promoted': {},
@@ -162,9 +172,19 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'resource.token_raised': { token },
   },
   schedule: {
-    'schedule.set': { agent, name: 'nightly', timing: hourly, enabled: true, nextAt: null },
-    'schedule.fired': { nextAt: null },
+    'schedule.set': { agent, name: 'nightly', timing: hourly, nextAt: null, definedBy: node },
+    'schedule.fired': {
+      ...due,
+      job: brand<JobId>('jb-1'),
+      task: brand<TaskId>('cp-0001'),
+    },
+    'schedule.passed': { ...due, because: 'overlap' },
+    'schedule.paused': {},
+    'schedule.resumed': { nextAt: null },
     'schedule.removed': {},
+  },
+  delivery: {
+    'delivery.received': { trigger: 'hook', task: brand<TaskId>('cp-0001'), source: null },
   },
 };
 
@@ -223,7 +243,7 @@ describe('an event', () => {
 describe('the kinds of records', () => {
   it('are complete', () => {
     expect(recordKinds.toSorted().join(' ')).toBe(
-      'artifact attempt check landing ledger node plan queue resource schedule session task workspace',
+      'artifact attempt check delivery landing ledger node plan queue resource schedule session task workspace',
     );
   });
 

@@ -8,6 +8,7 @@ import {
   type BranchName,
   type CheckId,
   type CommitId,
+  type DeliveryId,
   type LandingId,
   type LedgerEntryId,
   type NodeId,
@@ -68,7 +69,7 @@ export const oneOfEverything: readonly BoardEvent[] = [
     environment: 'x',
     node,
   },
-  { type: 'queue.paused', id: main, at, what: 'land', reason: 'a release' },
+  { type: 'queue.paused', id: brand<BranchName>('release/1.0'), at, what: 'land', reason: 'a release' },
   {
     type: 'ledger.added',
     id: brand<LedgerEntryId>('le-every'),
@@ -90,12 +91,19 @@ export const oneOfEverything: readonly BoardEvent[] = [
   { type: 'resource.taken', id: brand<ResourceName>('port:4100'), at, holder: session, token, until: null },
   {
     type: 'schedule.set',
-    id: brand<ScheduleId>('sc-every'),
+    id: brand<ScheduleId>('coder/nightly'),
     at,
     agent,
     name: 'nightly',
     timing: { type: 'interval', everyMs: 60_000 },
-    enabled: true,
     nextAt: at,
+  },
+  {
+    type: 'delivery.received',
+    id: brand<DeliveryId>('hook/1'),
+    at,
+    trigger: 'hook',
+    task: null,
+    source: 'github',
   },
 ];

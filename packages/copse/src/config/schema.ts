@@ -12,6 +12,7 @@ import { finishSection } from './finish.ts';
 import { landingSection } from './landing.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
+import { triggers } from './intake/schedules.ts';
 import { source } from './sources.ts';
 import { name } from './text.ts';
 import { maintenanceSection, notificationsSection, policySection } from './upkeep.ts';
@@ -34,6 +35,9 @@ export const configSchema = section(
       'What an orchestrator removes; `copse sweep --dry-run` shows it.',
     ),
     notifications: notificationsSection.describe('How people are notified.'),
+    triggers: triggers.describe(
+      'What starts an agent on request, by name: `copse trigger`, or a signed request.',
+    ),
     sources: z.record(name, source).describe('Sources of work items, by name. No effect yet.'),
   },
   {
@@ -44,9 +48,10 @@ export const configSchema = section(
     policy: {},
     maintenance: {},
     notifications: {},
+    triggers: {},
     sources: {},
   },
-).check(rules.checks.sourcesAreKnown);
+).check(rules.checks.namesAreKnown);
 
 export type Config = z.output<typeof configSchema>;
 export type AgentConfig = Config['agents'][string];

@@ -17,6 +17,10 @@ export type ArtifactId = Brand<string, 'ArtifactId'>;
 export type NodeId = Brand<string, 'NodeId'>;
 export type ResourceName = Brand<string, 'ResourceName'>;
 export type ScheduleId = Brand<string, 'ScheduleId'>;
+/** One run of a schedule or a trigger. */
+export type JobId = Brand<string, 'JobId'>;
+/** `<trigger>/<id of the delivery>`. */
+export type DeliveryId = Brand<string, 'DeliveryId'>;
 export type AgentName = Brand<string, 'AgentName'>;
 export type BranchName = Brand<string, 'BranchName'>;
 export type CommitId = Brand<string, 'CommitId'>;

@@ -27,6 +27,8 @@ interface TaskRow extends Row {
   not_before: number;
   /** The only node that may take it. */
   move_to: string | null;
+  /** Of a task that a schedule or a trigger made. */
+  job: string | null;
   created_at: number;
   updated_at: number;
 }
@@ -62,6 +64,7 @@ export interface BoardTables {
   nodes: Row & { created_at: number; seen_at: number | null };
   resources: Row & { holder: string | null; held_until: number | null; created_at: number };
   schedules: Row & { agent: string; next_at: number | null; created_at: number };
+  deliveries: Row & { created_at: number };
 }
 
 export type Queries = Kysely<BoardTables>;
@@ -82,6 +85,7 @@ export const tableOf = {
   node: 'nodes',
   resource: 'resources',
   schedule: 'schedules',
+  delivery: 'deliveries',
 } as const satisfies Record<RecordKind, keyof BoardTables>;
 
 /** Column types that differ between the engines. */

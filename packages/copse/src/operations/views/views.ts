@@ -34,6 +34,7 @@ export function taskView(task: TaskSummary | Task, waiting: string | null = null
     workItem: task.workItem,
     session: task.session,
     addedBy: task.addedBy?.task ?? null,
+    origin: task.origin ?? null,
     moveTo: task.moveTo?.name ?? null,
     retries: task.retries,
     notBefore: state.status === 'ready' && state.delay ? time(state.delay.until) : null,

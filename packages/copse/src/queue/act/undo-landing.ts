@@ -168,7 +168,7 @@ async function freeBranch(
     workItem: undefined,
     jobId: short,
     date,
-    schedule: undefined,
+    schedule: policy.naming.manualSchedule,
   });
   const names = [...(named.kind === 'accepted' ? [named.branch] : []), brand<BranchName>(`${id}-undo`)];
   for (const branch of names) if ((await git.tip(branchRef(branch))) === undefined) return branch;

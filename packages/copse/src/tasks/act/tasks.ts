@@ -3,7 +3,14 @@
 import { type Refused, refused } from '../../kernel/decision.ts';
 import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type AddedBy, type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
+import {
+  type AddedBy,
+  type Task,
+  type TaskDefinition,
+  type TaskOrigin,
+  type WorkItem,
+  isAllowed,
+} from '../rules/task.ts';
 import {
   decideAddedBy,
   decideCreate,
@@ -23,13 +30,23 @@ export async function addTask(context: Context, input: DefinitionInput): Promise
   const definition = { ...blankDefinition(context.policy), ...read.changes };
   return change(context, async (change) => {
     const addedBy = await requireMayAdd(change, context, definition);
-    if (definition.plan !== null) await change.require('plan', definition.plan);
-    await refuseSecondTaskFor(change, definition.workItem);
-    const statuses = await change.board.statuses(definition.dependsOn);
-    const id = await unusedId(change.board, taskIdDraws(context.random));
-    await change.apply(decideCreate(id, definition, (task) => statuses.get(task), change.at, addedBy));
-    return change.require('task', id);
+    return createTask(change, context, definition, { addedBy });
   });
+}
+
+/** In a transaction of the caller, which may record more with it: the firing of a schedule, the item of a source. */
+export async function createTask(
+  change: Change,
+  { random }: Pick<Context, 'random'>,
+  definition: TaskDefinition,
+  from: { readonly addedBy?: AddedBy | undefined; readonly origin?: TaskOrigin | undefined },
+): Promise<Task> {
+  if (definition.plan !== null) await change.require('plan', definition.plan);
+  await refuseSecondTaskFor(change, definition.workItem);
+  const statuses = await change.board.statuses(definition.dependsOn);
+  const id = await unusedId(change.board, taskIdDraws(random));
+  await change.apply(decideCreate(id, definition, (task) => statuses.get(task), change.at, from));
+  return change.require('task', id);
 }
 
 /** Undefined for a person. */

@@ -13,6 +13,7 @@ import { type Landing, type LandingEvent, decideLanding, isCommitted } from '../
 import type { Policy } from '../../kernel/policy.ts';
 import {
   type AddedBy,
+  type TaskOrigin,
   type Task,
   type TaskDefinition,
   type TaskStatus,
@@ -29,7 +30,10 @@ export function decideCreate(
   definition: TaskDefinition,
   statusOf: StatusOf,
   at: Timestamp,
-  addedBy?: AddedBy,
+  {
+    addedBy,
+    origin,
+  }: { readonly addedBy?: AddedBy | undefined; readonly origin?: TaskOrigin | undefined } = {},
 ): Decision<TaskEvent> {
   const refusal = refuseBadDependencies(id, definition.dependsOn, [], { statusOf, edges: new Map() });
   if (refusal) return refusal;
@@ -40,6 +44,7 @@ export function decideCreate(
     definition,
     status: waitingStatus(definition.dependsOn, statusOf),
     ...(addedBy && { addedBy }),
+    ...(origin && { origin }),
   });
 }
 

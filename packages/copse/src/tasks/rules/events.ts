@@ -16,6 +16,7 @@ import type {
   MoveTarget,
   Task,
   TaskDefinition,
+  TaskOrigin,
   TaskState,
 } from './task.ts';
 
@@ -34,6 +35,7 @@ export type TaskEvent =
       readonly definition: TaskDefinition;
       readonly status: 'pending' | 'ready';
       readonly addedBy?: AddedBy;
+      readonly origin?: TaskOrigin;
     })
   | (Of<'task.edited'> & { readonly changes: TaskEdit })
   | (Of<'task.dependencies_changed'> & {
@@ -104,6 +106,7 @@ function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
     handbacks: {},
     session: null,
     ...(event.addedBy && { addedBy: event.addedBy }),
+    ...(event.origin && { origin: event.origin }),
   };
 }
 

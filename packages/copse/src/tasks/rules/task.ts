@@ -13,9 +13,11 @@ import type {
   AttemptId,
   CommitId,
   FencingToken,
+  JobId,
   LandingId,
   NodeId,
   PlanId,
+  ScheduleId,
   SessionId,
   TaskId,
   Timestamp,
@@ -207,6 +209,24 @@ export interface AddedBy {
   readonly depth: number;
 }
 
+/** For a task that no person added: the schedule, the work item or the trigger that it comes from. */
+export type TaskOrigin =
+  | { readonly kind: 'schedule'; readonly schedule: ScheduleId; readonly job: JobId }
+  | {
+      readonly kind: 'item';
+      readonly source: string;
+      readonly item: string;
+      readonly url?: string;
+      /** Who asked for it at the source, such as the person who set the label. */
+      readonly by?: string;
+    }
+  | { readonly kind: 'trigger'; readonly trigger: string; readonly job: JobId };
+
+/** The run of a schedule or a trigger that made it; null: none did. */
+export function jobOf(origin: TaskOrigin | undefined): JobId | null {
+  return origin === undefined || origin.kind === 'item' ? null : origin.job;
+}
+
 /** The node that a person moved a task to, with its name at that time. */
 export interface MoveTarget {
   readonly node: NodeId;
@@ -226,6 +246,7 @@ export interface Task extends TaskDefinition {
   /** The latest session; `resume` continues its conversation. */
   readonly session: SessionId | null;
   readonly addedBy?: AddedBy;
+  readonly origin?: TaskOrigin;
   /** A person moved it: only this node takes it. Null or absent once it is taken, or when the node left. */
   readonly moveTo?: MoveTarget | null;
   readonly discarded?: DiscardedWork;
