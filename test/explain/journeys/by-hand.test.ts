@@ -85,7 +85,7 @@ test('commands without a copse.yml, with a foreign option, and outside of a work
   expect(added.stderr).toContain('Did you mean --depends?');
   expect(added.stderr).not.toContain('copse add -- ');
   const finish = await copse(['finish'], at);
-  expect(commandsIn(finish.stderr)).toEqual(['copse list # lists the ids']);
+  expect(commandsIn(finish.stderr)).toEqual(['copse list']);
 });
 
 test('a conflict names the merge that lands it, and a review of it offers no approval', async () => {

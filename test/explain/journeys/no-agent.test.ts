@@ -87,7 +87,7 @@ test('add and restart say that no agent can take the task, and not to start an o
   const added = await printed(['add', 'x'], at);
   expect(added).toContain('No agent is installed or configured');
   const { id } = (await answer<{ tasks: readonly { id: string }[] }>(['list'], at)).tasks[0] ?? { id: '' };
-  expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id} # to do it yourself`]);
+  expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id}`]);
   await expectPasteable([added]);
   expect((await copse(['agents', 'detect'], at)).code).toBe(0);
 });

@@ -71,7 +71,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     expect(await printed(['show', second], scene.at)).toMatch(new RegExp(`^ +undone +by ${task.id}$`, 'm'));
     expect(await answer(['show', second], scene.at)).toMatchObject({ undone: { is: 'undone', by: task.id } });
     expect(await scene.why(second)).toContain(`${task.id} undid it.`);
-    expect(await refusedBy(['undo', second], scene.at)).toContain(`copse undo ${task.id} # to bring it back`);
+    expect(await refusedBy(['undo', second], scene.at)).toContain(`To bring it back:\n  → copse undo ${task.id}\n`);
     // Nothing of it is left behind.
     expect(scene.git('branch', '--format=%(refname:short)')).toBe('main');
     expect(existsSync(path.join(scene.folder, '.worktrees', task.id))).toBe(false);

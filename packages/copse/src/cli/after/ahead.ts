@@ -7,7 +7,7 @@ import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
-import type { Output } from '../output.ts';
+import { printSteps } from '../screen/next-steps.ts';
 import { withBoard } from '../with-board.ts';
 
 /** Agents are told nothing: most of these commands are for people only. */
@@ -17,7 +17,9 @@ export async function printAhead(
   task: TaskSummary,
 ): Promise<void> {
   if (sessionFrom(cli.env) !== undefined) return;
-  printSteps(cli.output, await loadAhead(cli, policy, task));
+  const { text, commands } = await loadAhead(cli, policy, task);
+  if (text !== null) cli.output.line(cli.output.style('dim', `    ${text}`));
+  printSteps(cli.output, commands);
 }
 
 async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<Ahead> {
@@ -45,9 +47,4 @@ async function isTakenByNode(cli: Cli, task: TaskSummary): Promise<boolean> {
 export async function isOrchestrated(cli: Cli): Promise<boolean> {
   const { isOrchestratedAt } = await import('../../compose/board/who-runs.ts');
   return isOrchestratedAt(requireRepository(cli).home);
-}
-
-function printSteps(output: Output, { text, commands }: Ahead): void {
-  if (text !== null) output.line(output.style('dim', `    ${text}`));
-  for (const command of commands) output.line(output.style('dim', `  → ${command}`));
 }

@@ -13,6 +13,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
 import { requireTaskIds } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
+import { printSteps } from '../../screen/next-steps.ts';
 
 interface Options {
   readonly now?: boolean;
@@ -29,7 +30,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json({ landings: landed.map(resultView) });
     const [only, ...others] = landed;
     if (!options.json && only?.kind === 'landed' && others.length === 0)
-      cli.output.line(cli.output.style('dim', `  → copse undo ${only.task} # takes it back`));
+      printSteps(cli.output, [`copse undo ${only.task} # takes it back`]);
     const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...further] = failed.map(explain);
     for (const { reason } of further) cli.output.note(shown(reason));

@@ -1,0 +1,14 @@
+/** How next commands are printed: one for each arrow, ready to be pasted, and a remark on the line above it. */
+
+import { splitRemark } from '../../kernel/shell.ts';
+import type { Output } from '../output.ts';
+
+export function stepLines(step: string): readonly string[] {
+  const { command, remark } = splitRemark(step);
+  const above = remark === null ? [] : [`    ${remark.charAt(0).toUpperCase()}${remark.slice(1)}:`];
+  return [...above, `  → ${command}`];
+}
+
+export function printSteps(output: Pick<Output, 'line' | 'style'>, steps: readonly string[]): void {
+  for (const line of steps.flatMap(stepLines)) output.line(output.style('dim', line));
+}
