@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { git, newArea, printed } from '../../support/cli.ts';
+import { copse, git, newArea, printed } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -205,6 +205,11 @@ describe('merging a task that needs attention', () => {
   test('lands work that a person accepts, and cleans up after it', async () => {
     const accepted = id('is never accepted');
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
+    const { code, stderr } = await copse(['orchestrate', '--json'], scene.at);
+    expect({ code, stderr: JSON.parse(stderr) as unknown }).toMatchObject({
+      code: 2,
+      stderr: { error: { reason: '--json needs --dry-run.', next: ['copse orchestrate --dry-run --json'] } },
+    });
     const said = await scene.merge(accepted);
     expect(said).toMatch(
       new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n`),

@@ -1,6 +1,7 @@
 /** What a person can do about a task: only commands that would not be refused, as far as the board can tell. */
 
 import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
+import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
@@ -8,7 +9,7 @@ import { agentCanTake } from '../machines/rules/offer.ts';
 import { type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
 import { shellWord } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { type AgentName, type LandingId, brand } from '../kernel/ids.ts';
+import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -44,7 +45,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [...ways, ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
     }
     case 'landing':
-      return [...((await isUnled(context, state.landing)) ? [`copse merge ${id}`] : []), cancel];
+      return [...(await landingSteps(context, state.landing, id)), cancel];
     case 'done': {
       const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
@@ -91,11 +92,13 @@ async function hasAgent(
   });
 }
 
-/** It waits only because no process leads its queue. */
-async function isUnled(context: LookContext, id: LandingId): Promise<boolean> {
+/** What lets it land: the end of a pause, or a leader for its queue. */
+async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
+  const paused = await loadPaused(context.board, landing);
+  if (paused !== undefined) return [paused.resume];
   const place = landing && (await loadPlace(context, context.landing, landing));
-  return place?.entry.standing.kind === 'no_leader';
+  return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [];
 }
 
 /** A command that was given once is unknown to the next command. */

@@ -22,6 +22,7 @@ import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
+import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
@@ -289,7 +290,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
-    ...(queue.isLed || entry.standing.kind === 'no_leader'
+    ...(queue.isLed || entry.standing.kind === 'no_leader' || (await loadPaused(board, landing))
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
     ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),

@@ -2,7 +2,7 @@
 
 import { sessionFrom } from '../../board/rules/author.ts';
 import { configOf, requireRepository } from '../../compose/open.ts';
-import { type Ahead, aheadOf } from '../../explain/rules/ahead.ts';
+import { type Ahead, type AheadFacts, aheadOf } from '../../explain/rules/ahead.ts';
 import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
@@ -30,7 +30,18 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
     isOrchestrated: await isOrchestrated(cli),
     pollIntervalMs: policy.orchestration.pollIntervalMs,
     noAgents: lackOfAgents({ agents: usable, unusable }),
+    paused: await pausedFor(cli, task),
     untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
+  });
+}
+
+async function pausedFor(cli: Cli, { state }: TaskSummary): Promise<AheadFacts['paused']> {
+  if (state.status !== 'landing') return undefined;
+  const { loadPaused } = await import('../../queue/act/paused.ts');
+  const { waitText } = await import('../../explain/rules/queue.ts');
+  return withBoard(cli, async ({ board }) => {
+    const paused = await loadPaused(board, await board.get('landing', state.landing));
+    return paused && { text: waitText(paused.reason), resume: paused.resume };
   });
 }
 

@@ -1,5 +1,6 @@
 import { waitText } from '../../../explain/rules/queue.ts';
 import { type LandingResult, landNow, queueTask } from '../../../queue/act/merge.ts';
+import { loadPaused } from '../../../queue/act/paused.ts';
 import { skipChecks } from '../../../queue/act/control.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import type { BranchName, TaskId } from '../../../kernel/ids.ts';
@@ -32,7 +33,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (!options.json && only?.kind === 'landed' && others.length === 0)
       printSteps(cli.output, [`copse undo ${only.task} # takes it back`]);
     const failed = landed.filter(({ kind }) => kind !== 'landed');
-    const [first, ...further] = failed.map(explain);
+    const [first, ...further] = await Promise.all(failed.map((one) => explain(context, one)));
     for (const { reason } of further) cli.output.note(shown(reason));
     if (first !== undefined) throw new CommandFailed(first);
   });
@@ -209,7 +210,9 @@ function removedText({ removed }: Extract<LandingResult, { kind: 'landed' }>): r
   return [`Removed its worktree ${shown(worktree)}${also}`];
 }
 
-function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {
+type Failed = ConstructorParameters<typeof CommandFailed>[0];
+
+async function explain(context: RunContext, landed: LandingResult): Promise<Failed> {
   const { task } = landed;
   switch (landed.kind) {
     case 'refused':
@@ -222,7 +225,7 @@ function explain(landed: LandingResult): ConstructorParameters<typeof CommandFai
       return {
         code: 'wrong_status',
         reason: `${task} stays in the queue: ${landed.reason}.`,
-        next: [`copse merge ${task}`, 'copse orchestrate', `copse queue cancel ${task}`],
+        next: [...(await landingSteps(context, task)), `copse queue cancel ${task}`],
       };
     case 'gone':
       return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
@@ -231,4 +234,12 @@ function explain(landed: LandingResult): ConstructorParameters<typeof CommandFai
     default:
       return unreachable(landed);
   }
+}
+
+/** A pause stops `copse merge` and orchestrators alike. */
+async function landingSteps({ board }: RunContext, id: TaskId): Promise<readonly string[]> {
+  const state = (await board.get('task', id))?.state;
+  const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
+  const paused = await loadPaused(board, landing);
+  return paused === undefined ? [`copse merge ${id}`, 'copse orchestrate'] : [paused.resume];
 }
