@@ -34,13 +34,12 @@ export async function expectPasteable(
   const commands = [...new Set(texts.flatMap(commandsIn))];
   const plain = commands.map((command) => (isHelp ? command.replaceAll(/<[\w-]+>/g, 'cp-a1b2') : command));
   const words = splitByBash(plain);
-  const wrong: string[] = plain.flatMap((command) => {
+  const wrong: string[] = [];
+  for (const command of plain) {
     const bare = command.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/g, 'word');
-    return [
-      ...(/(?:^|\s)#/.test(bare) ? [`${command}: an interactive zsh passes # on as a word`] : []),
-      ...(/<[\w-]+>/.test(bare) ? [`${command}: the shell reads < as a file`] : []),
-    ];
-  });
+    if (/(?:^|\s)#/.test(bare)) wrong.push(`${command}: an interactive zsh passes # on as a word`);
+    if (/<[\w-]+>/.test(bare)) wrong.push(`${command}: the shell reads < as a file`);
+  }
   for (const [index, calls] of words.entries()) {
     if (calls === null) wrong.push(`${commands[index]}: bash refuses it`);
     for (const argv of calls ?? []) {

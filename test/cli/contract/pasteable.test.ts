@@ -55,7 +55,9 @@ test('help of all commands and topics', async () => {
 
 test('no message outside the pages of help names a command with <…>', () => {
   const pages = ['cli/program/', 'agents/rules/briefing/'];
-  const files = filesBelow('packages/copse/src', '.ts').filter((file) => !pages.some((one) => file.includes(one)));
+  const files = filesBelow('packages/copse/src', '.ts').filter(
+    (file) => !pages.some((one) => file.includes(one)),
+  );
   const wrong = files.flatMap((file) =>
     readFileSync(file, 'utf8')
       .split('\n')

@@ -62,17 +62,16 @@ test('the end of orchestrate --command, why, status and refusals name only comma
   expect(refusal.code).toBe(4);
   expect(commandsIn(refusal.stderr)).toEqual([`copse work ${idle} --resume`, `copse cancel ${idle}`]);
 
-  const paused = await printed(['pause', asks], at);
-  const restart = await copse(['restart', asks], at);
-  expect(restart.stderr).toContain('it is paused');
-  expect(commandsIn(restart.stderr)).toEqual([`copse work ${asks} --resume`, `copse cancel ${asks}`]);
+  const paused = await copse(['pause', asks], at);
+  expect(paused.stderr).toContain(
+    `Cannot pause ${asks}: its agent has already stopped with a question.\n  → ${answering}\n`,
+  );
   const resume = await copse(['resume', asks], at);
   await expectPasteable([
-    ...[end, refusal, restart, resume].flatMap(({ stdout, stderr }) => [stdout, stderr]),
+    ...[end, refusal, paused, resume].flatMap(({ stdout, stderr }) => [stdout, stderr]),
     stuck,
     status,
     nothing,
-    paused,
   ]);
 
   // What they name is done.

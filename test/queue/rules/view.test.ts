@@ -302,7 +302,10 @@ describe('an entry', () => {
     expect(only({ entries: one, queue: { paused } })).toMatchObject({ state: 'waiting' });
   });
 
-  it.each([{ kind: 'paused', comment: 'release' } as const, { kind: 'not_accepted', comment: null } as const])(
+  it.each([
+    { kind: 'paused', comment: 'release' } as const,
+    { kind: 'not_accepted', comment: null } as const,
+  ])(
     'whose queue was resumed, and that no leader has looked at since, waits for a leader: $kind',
     (waiting) => {
       const entries = [landing('a', { waiting })];

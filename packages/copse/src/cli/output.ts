@@ -7,7 +7,7 @@ import { splitRemark } from '../kernel/shell.ts';
 import { shown } from '../kernel/text.ts';
 import type { Failure } from './failure.ts';
 import type { Host } from './host.ts';
-import { stepLines } from './screen/next-steps.ts';
+import { stepLines } from './after/next-steps.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -90,7 +90,9 @@ export function reportFailure(
   { to: stderr, asJson: isJson }: { readonly to: Writable; readonly asJson: boolean },
 ): void {
   if (isJson) {
-    stderr.write(`${asJson({ error: { code, reason, next: next.map((step) => splitRemark(step).command) } })}\n`);
+    stderr.write(
+      `${asJson({ error: { code, reason, next: next.map((step) => splitRemark(step).command) } })}\n`,
+    );
     return;
   }
   const label = (text: string) => styleText('red', text, { stream: stderr, validateStream: true });

@@ -30,5 +30,7 @@ export interface NextStep {
 export function splitRemark(step: string): NextStep {
   // A # inside a quoted word has its closing quote behind it.
   const [, command, remark] = /^(.*\S) # ([^'"`]+)$/s.exec(step) ?? [];
-  return command === undefined || remark === undefined ? { command: step, remark: null } : { command, remark };
+  return command === undefined || remark === undefined
+    ? { command: step, remark: null }
+    : { command, remark };
 }

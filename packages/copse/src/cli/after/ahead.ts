@@ -7,7 +7,7 @@ import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
-import { printSteps } from '../screen/next-steps.ts';
+import { printSteps } from './next-steps.ts';
 import { withBoard } from '../with-board.ts';
 
 /** Agents are told nothing: most of these commands are for people only. */

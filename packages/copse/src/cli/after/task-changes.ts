@@ -8,7 +8,7 @@ import { taskView } from '../../operations/views/views.ts';
 import { hasWorktree, nextSteps } from '../../explain/next-steps.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
-import { printSteps } from '../screen/next-steps.ts';
+import { printSteps } from './next-steps.ts';
 import { printAhead } from './ahead.ts';
 
 interface Options {

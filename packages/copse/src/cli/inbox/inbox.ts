@@ -25,7 +25,7 @@ import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts
 import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
 import { broken, lookAt, needLines, withAsker } from './look.ts';
 import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
-import { printSteps } from '../screen/next-steps.ts';
+import { printSteps } from '../after/next-steps.ts';
 
 /** How long an answer is held. */
 const HOLD_MS = 5_000;

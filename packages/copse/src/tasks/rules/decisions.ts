@@ -17,6 +17,7 @@ import {
   type TaskDefinition,
   type TaskStatus,
   refuseUnlessAllowed,
+  refusedFor,
 } from './task.ts';
 import type { TaskEdit, TaskEvent } from './events.ts';
 
@@ -134,6 +135,10 @@ export function decidePromote(task: Task, statusOf: StatusOf, at: Timestamp): De
 }
 
 export function decidePause(task: Task, at: Timestamp): Decision<TaskEvent> {
+  if (task.state.status === 'stuck') {
+    const why = task.state.isByCopse ? 'no agent runs' : 'its agent has already stopped with a question';
+    return refusedFor(task, `Cannot pause ${task.id}: ${why}.`);
+  }
   return refuseUnlessAllowed(task, 'pause') ?? decided({ type: 'task.paused', id: task.id, at });
 }
 

@@ -13,6 +13,7 @@ import type {
   DoneHow,
   HandbackReason,
   MoveTarget,
+  StuckBy,
   Task,
   TaskDefinition,
   TaskState,
@@ -57,7 +58,7 @@ export type TaskEvent =
       readonly commit: CommitId | null;
       readonly head?: CommitId;
     })
-  | (Of<'task.stuck'> & { readonly reason: string })
+  | (Of<'task.stuck'> & { readonly reason: string } & StuckBy)
   | (Of<'task.crashed'> & { readonly reason: string; readonly retries: number; readonly delay: Delay | null })
   /** By its settings, not by a crash. */
   | (Of<'task.failed'> & { readonly reason: string })
@@ -158,7 +159,9 @@ function changed(
         retries: 0,
       };
     case 'task.stuck':
-      return { state: { status: 'stuck', since, reason: event.reason } };
+      return {
+        state: { status: 'stuck', since, reason: event.reason, ...(event.isByCopse && { isByCopse: true }) },
+      };
     case 'task.crashed':
       return {
         retries: event.retries,

@@ -4,7 +4,7 @@ import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
 import { tellPeople, withReporting } from './report-here.ts';
-import { printSteps } from '../../screen/next-steps.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly reason?: string;

@@ -18,7 +18,7 @@ import { taskLine } from '../../screen/render.ts';
 import { printReview } from '../../screen/review-text.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
-import { printSteps } from '../../screen/next-steps.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly approve?: boolean;

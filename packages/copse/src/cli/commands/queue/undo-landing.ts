@@ -10,7 +10,7 @@ import { orFail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { withRun } from '../../with-run.ts';
-import { printSteps } from '../../screen/next-steps.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly dryRun?: boolean;

@@ -29,7 +29,7 @@ import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { pendingRemedy, pendingText } from '../../pending.ts';
-import { stepLines } from '../../screen/next-steps.ts';
+import { stepLines } from '../../after/next-steps.ts';
 
 interface Options {
   readonly json?: boolean;

@@ -13,7 +13,7 @@ import { panelLines } from '../../screen/panels.ts';
 import { cut } from '../../screen/screen.ts';
 import { taskLine } from '../../screen/render.ts';
 import { explainNoBoard } from '../setup/alone.ts';
-import { stepLines } from '../../screen/next-steps.ts';
+import { stepLines } from '../../after/next-steps.ts';
 
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   if (!options.json && !(await hasBoard(cli))) return explainNoBoard(cli);

@@ -7,7 +7,7 @@ import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withLook } from '../../../compose/look.ts';
-import { printSteps } from '../../screen/next-steps.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withLook(cli, async (context) => {

@@ -8,7 +8,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { undoLanded } from '../queue/undo-landing.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
-import { printSteps } from '../../screen/next-steps.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   /** Of a landed task: bring back its worktree instead of undoing the landing. */

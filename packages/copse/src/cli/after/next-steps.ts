@@ -1,7 +1,12 @@
 /** How next commands are printed: one for each arrow, ready to be pasted, and a remark on the line above it. */
 
 import { splitRemark } from '../../kernel/shell.ts';
-import type { Output } from '../output.ts';
+
+/** As much of an output as this needs: the output itself prints failures with these lines. */
+interface Printer {
+  line(text: string): void;
+  style(style: 'dim', text: string): string;
+}
 
 export function stepLines(step: string): readonly string[] {
   const { command, remark } = splitRemark(step);
@@ -9,6 +14,6 @@ export function stepLines(step: string): readonly string[] {
   return [...above, `  → ${command}`];
 }
 
-export function printSteps(output: Pick<Output, 'line' | 'style'>, steps: readonly string[]): void {
+export function printSteps(output: Printer, steps: readonly string[]): void {
   for (const line of steps.flatMap(stepLines)) output.line(output.style('dim', line));
 }
