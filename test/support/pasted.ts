@@ -1,4 +1,4 @@
-/** Commands that texts name, checked as a person uses them: copied as they are and pasted into bash. */
+/** Commands that texts name, checked as a person uses them: copied as they are and pasted into bash or zsh. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,12 +26,20 @@ export function commandsIn(text: string): readonly string[] {
   return [...new Set(found)].filter((command) => !command.endsWith('…'));
 }
 
-/** Bash parses all of them, and `copse` knows each of its commands with its options. `<id>` stands for an id. */
-export async function expectPasteable(texts: readonly string[]): Promise<readonly string[]> {
+/** Bash parses all of them, and `copse` knows each of its commands with its options. In pages of help, `<id>` stands for an id. */
+export async function expectPasteable(
+  texts: readonly string[],
+  { isHelp = false } = {},
+): Promise<readonly string[]> {
   const commands = [...new Set(texts.flatMap(commandsIn))];
-  const plain = commands.map((command) => command.replaceAll(/<[\w-]+>/g, 'cp-a1b2'));
+  const plain = commands.map((command) => (isHelp ? command.replaceAll(/<[\w-]+>/g, 'cp-a1b2') : command));
   const words = splitByBash(plain);
   const wrong: string[] = [];
+  for (const command of plain) {
+    const bare = command.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/g, 'word');
+    if (/(?:^|\s)#/.test(bare)) wrong.push(`${command}: an interactive zsh passes # on as a word`);
+    if (/<[\w-]+>/.test(bare)) wrong.push(`${command}: the shell reads < as a file`);
+  }
   for (const [index, calls] of words.entries()) {
     if (calls === null) wrong.push(`${commands[index]}: bash refuses it`);
     for (const argv of calls ?? []) {

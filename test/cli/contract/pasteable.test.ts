@@ -28,14 +28,16 @@ describe('the check itself', () => {
     ['an unknown command', 'Try: copse land cp-a1b2'],
     ['a word too many', 'Run `copse why cp-a1b2 please`.'],
     ['an open quote', '  → copse add "Title'],
+    ['a remark of the shell', '  → copse merge cp-a1b2 # lands it now'],
+    ['a name between angle brackets', '  → copse merge <id>'],
   ])('finds %s', async (_, text) => {
     await expect(expectPasteable([text])).rejects.toThrow('to deeply equal []');
   });
 
-  test('takes remarks of the shell, several commands and other programs', async () => {
-    const text = '  → copse merge cp-a1b2 # lands it now\nNow: copse work cp-a1b2 && git status';
+  test('takes quoted signs of the shell, several commands and other programs', async () => {
+    const text = '  → copse add "Issue #7 in <main>"\nNow: copse work cp-a1b2 && git status';
     expect(await expectPasteable([text])).toEqual([
-      'copse merge cp-a1b2 # lands it now',
+      'copse add "Issue #7 in <main>"',
       'copse work cp-a1b2 && git status',
     ]);
   });
@@ -47,7 +49,23 @@ test('help of all commands and topics', async () => {
   const paragraphs = commands.flatMap(({ explanations }) => explanations);
   // So wide that nothing is wrapped.
   const pages = (Object.keys(topics) as (keyof typeof topics)[]).map((topic) => topicText(topic, 10_000));
-  expect((await expectPasteable([...lines, ...paragraphs, ...pages])).length).toBeGreaterThan(50);
+  const found = await expectPasteable([...lines, ...paragraphs, ...pages], { isHelp: true });
+  expect(found.length).toBeGreaterThan(50);
+});
+
+test('no message outside the pages of help names a command with <…>', () => {
+  const pages = ['cli/program/', 'agents/rules/briefing/'];
+  const files = filesBelow('packages/copse/src', '.ts').filter(
+    (file) => !pages.some((one) => file.includes(one)),
+  );
+  const wrong = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => /['"`(: ]copse [a-z][^()]*<[a-z ]+>/.test(line) && !/^\s*(?:\/?\*|\/\/)/.test(line))
+      .map((line) => `${path.relative(root, file)}: ${line.trim()}`),
+  );
+  expect(files.length).toBeGreaterThan(300);
+  expect(wrong).toEqual([]);
 });
 
 test('pictures of the screens', async () => {
@@ -87,4 +105,24 @@ test('no source writes a remark in parentheses behind a command', () => {
       .map((line) => `${path.relative(root, file)}: ${line.trim()}`),
   );
   expect(found).toEqual([]);
+});
+
+describe('a command that is pasted with … for a text', () => {
+  test.each([
+    [['add', '…'], 'Replace … by your text.'],
+    [['restart', 'cp-a1b2', '--answer', '…'], 'Replace … by your answer.'],
+    [['review', 'cp-a1b2', '--send-back', ' … '], 'Replace … by your comment.'],
+    [['ledger', 'add', 'learning', '…'], 'Replace … by your text.'],
+    [['resume', 'cp-a1b2', '--command', '…'], 'Replace … by the command of your agent.'],
+  ])('is refused: %j', async (line, reason) => {
+    const at = { cwd: newRepository(area) };
+    const { code, stderr } = await copse(line, at);
+    expect(stderr).toContain(reason);
+    expect(code).toBe(2);
+  });
+
+  test('but … inside a text is a text', async () => {
+    const { code } = await copse(['add', 'Wait', '…'], { cwd: newRepository(area) });
+    expect(code).toBe(0);
+  });
 });

@@ -2,9 +2,11 @@
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { shellWord } from '../../../packages/copse/src/kernel/shell.ts';
 import {
   type Finished,
   type TaskDocument,
@@ -79,10 +81,19 @@ describe('the whole demo', () => {
     expect(stdout).not.toContain(ESCAPE);
     expect(stdout).toContain('7 of 7 tasks done');
     expect(stdout).toContain(`cd '${folder}'`);
+    const launcher = fileURLToPath(new URL('../../../copse', import.meta.url));
+    expect(stdout).toContain(`  ln -s ${shellWord(launcher)} ~/.local/bin/copse\n`);
     expect(stdout).toContain('copse doctor\n  copse add "');
     expect(stdout.trimEnd().split('\n').at(-1)).toBe(`To delete the demo: rm -rf '${folder}'`);
     const tip = git(folder, 'rev-parse', '--short=7', 'main');
     expect(stdout).toContain(`* ${tip} docs: release notes of 1.0 (cleo)`);
+  });
+
+  test('lands only results that passed the check', async () => {
+    expect(ended.stdout).toContain('6 landings');
+    const queue = await printed(['queue'], { cwd: folder });
+    expect(queue).toMatch(/landed cp-\w+ .*, checked, /);
+    expect(queue).not.toContain('unverified');
   });
 
   test('lands a history that has every change once, with its author and its task', () => {
@@ -154,7 +165,9 @@ describe('the whole demo', () => {
   test('leaves no process, no worktree and no branch', () => {
     expect(processesAbout(folder)).toEqual([]);
     expect(git(folder, 'for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
-    expect(git(folder, 'worktree', 'list').split('\n')).toHaveLength(1);
+    // The queue keeps the worktree in which it runs checks.
+    const worktrees = git(folder, 'worktree', 'list').split('\n');
+    expect(worktrees.filter((line) => !line.includes('/.copse/queue/'))).toHaveLength(1);
     expect(ended.stdout).toContain('0 leftovers');
   });
 

@@ -46,7 +46,7 @@ Completed (2)
 [x] cp-mmmm CANCELLED (1d) Support old browsers
       Not needed
 [✓] cp-kkkk DONE (2d) Choose a licence  1f2e3d4c5b
-The whole reason: copse why <id>
+The whole reason: copse why cp-cccc
 `);
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });

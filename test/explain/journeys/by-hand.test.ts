@@ -8,6 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { commandsIn } from '../../support/pasted.ts';
+import { shellWord } from '../../../packages/copse/src/kernel/shell.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -97,13 +98,18 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   await answer(['finish', other.id], at);
   await answer(['merge', one.id], at);
   expect((await copse(['merge', other.id], at)).code).not.toBe(0);
-  const { because } = await why(at, other.id);
-  expect(because.join('\n')).toContain(`copse merge ${other.id}`);
+  expect((await why(at, other.id)).next[0]).toBe(`copse sync ${other.id} --conflict`);
   const review = await printed(['review', other.id], at);
   expect(review).not.toContain('--approve');
   const [first = ''] = commandsIn(review);
   expect(first).toContain(`copse sync ${other.id} --conflict`);
-  await copse(['sync', other.id, '--conflict'], at);
+  const left = await printed(['sync', other.id, '--conflict'], at);
+  expect(left).toContain(`Merged main into ${other.id}; 1 file conflicts:\n    same.txt\n`);
+  expect(commandsIn(left)).toEqual([
+    `cd ${shellWord(worktree)}`,
+    `copse merge ${other.id}`,
+    `git -C ${shellWord(worktree)} merge --abort`,
+  ]);
   writeFileSync(path.join(worktree, 'same.txt'), 'both\n');
   git(worktree, 'commit', '--quiet', '--all', '--message=merge main');
   expect((await copse(['merge', other.id], at)).code).toBe(0);

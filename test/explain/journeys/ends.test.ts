@@ -35,7 +35,7 @@ describe('who goes on', () => {
     const { id, cwd } = await taken(scene);
     const said = await printed(['finish'], { cwd });
     expect(said).toContain('No orchestrator is running');
-    expect(steps(said)).toEqual([`copse merge ${id} # lands it now`, 'copse orchestrate']);
+    expect(steps(said)).toEqual([`copse merge ${id}`, 'copse orchestrate']);
     expect(await scene.merge(id)).toContain(`Landed ${id}`);
   });
 
@@ -55,14 +55,14 @@ describe('who goes on', () => {
     const { id, cwd } = await taken(scene);
     expect(steps(await printed(['finish'], { cwd }))).toEqual([`copse review ${id}`]);
     const approved = await printed(['review', id, '--approve'], scene.at);
-    expect(steps(approved)).toEqual([`copse merge ${id} # lands it now`, 'copse orchestrate']);
+    expect(steps(approved)).toEqual([`copse merge ${id}`, 'copse orchestrate']);
   });
 
   test('add and edit: agents, or the person', async () => {
     const scene = newScene(area);
     const said = await printed(['add', 'First'], scene.at);
     const id = /cp-\w+/.exec(said)?.[0] ?? '';
-    expect(steps(said)).toEqual(['copse orchestrate', `copse work ${id} # to do it yourself`]);
+    expect(steps(said)).toEqual(['copse orchestrate', `copse work ${id}`]);
     expect(steps(await printed(['edit', id, '--priority', 'p5'], scene.at))[0]).toBe('copse orchestrate');
     expect(steps(await printed(['add', 'Second', '--depends', id], scene.at))).toHaveLength(1);
   });
@@ -90,7 +90,7 @@ describe('the next command', () => {
     const said = (await printed(['work', id], scene.at)).trimEnd().split('\n');
     expect(said.at(-1)).toContain('copse finish');
     const synced = await printed(['sync', id], scene.at);
-    expect(steps(synced)).toEqual([`copse finish ${id} # when your work is committed`]);
+    expect(steps(synced)).toEqual([`copse finish ${id}`]);
   });
 
   test('of pause and cancel can be run, also without an agent', async () => {
@@ -105,14 +105,14 @@ describe('the next command', () => {
     const again = await copse(['restart', id], at);
     expect(again.stderr).toContain(`Cannot restart ${id}: it is cancelled`);
     expect(await printed(['cleanup', id], at)).toContain(`copse undo ${id}`);
-    expect(steps(await printed(['undo', id], at))).toEqual([`copse cleanup ${id} # removes it again`]);
+    expect(steps(await printed(['undo', id], at))).toEqual([`copse cleanup ${id}`]);
   });
 
   test('of merge is undo', async () => {
     const scene = newScene(area);
     const { id, cwd } = await taken(scene);
     await printed(['finish'], { cwd });
-    expect(steps(await scene.merge(id))).toEqual([`copse undo ${id} # takes it back`]);
+    expect(steps(await scene.merge(id))).toEqual([`copse undo ${id}`]);
   });
 
   test('of init and config accept fits the machine and the repository', async () => {
@@ -169,7 +169,7 @@ describe('doctor', () => {
       ok: true,
       state: 'missing',
       found: 'no agent is installed or configured',
-      remedy: 'copse agents detect # says how to install one',
+      remedy: 'copse agents detect',
     });
   });
 

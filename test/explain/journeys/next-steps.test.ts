@@ -111,7 +111,10 @@ test('of tasks in the queue, and of tasks with a running agent', async () => {
   const queued = await several(2, (index) => scene.add(`q${index}`, `commit q${index} q${index}.txt`));
   const running = await several(4, (index) => scene.add(`r${index}`, 'copse stuck --reason "Which?"'));
   await copse(['orchestrate', '--until-idle'], scene.at);
-  expect(await followAll(scene, 'landing', queued)).toEqual(['cancel']);
+  const [first = '', second = ''] = queued;
+  expect(await follow(scene, second, 1)).toBe('cancel');
+  expect((await why(scene, first)).next).toEqual(['copse queue resume', `copse cancel ${first}`]);
+  expect(await follow(scene, first, 0)).toBe('queue');
   for (const id of running) {
     scene.script(id, 'echo at work; while :; do sleep 0.1; done');
     await answer(['restart', id], scene.at);
@@ -169,7 +172,7 @@ test('of a refused resume are allowed: its worktree is there, and no agent may t
   const { code, stderr } = await copse(['resume', id], scene.at);
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: expect.stringContaining(`copse work ${id} --resume `) as string,
+    stderr: expect.stringContaining(`copse work ${id} --resume`) as string,
   });
   await answer(['work', id, '--resume'], scene.at);
 });

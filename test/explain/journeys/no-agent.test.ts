@@ -62,17 +62,16 @@ test('the end of orchestrate --command, why, status and refusals name only comma
   expect(refusal.code).toBe(4);
   expect(commandsIn(refusal.stderr)).toEqual([`copse work ${idle} --resume`, `copse cancel ${idle}`]);
 
-  const paused = await printed(['pause', asks], at);
-  const restart = await copse(['restart', asks], at);
-  expect(restart.stderr).toContain('it is paused');
-  expect(commandsIn(restart.stderr)).toEqual([`copse work ${asks} --resume`, `copse cancel ${asks}`]);
+  const paused = await copse(['pause', asks], at);
+  expect(paused.stderr).toContain(
+    `Cannot pause ${asks}: its agent has already stopped with a question.\n  → ${answering}\n`,
+  );
   const resume = await copse(['resume', asks], at);
   await expectPasteable([
-    ...[end, refusal, restart, resume].flatMap(({ stdout, stderr }) => [stdout, stderr]),
+    ...[end, refusal, paused, resume].flatMap(({ stdout, stderr }) => [stdout, stderr]),
     stuck,
     status,
     nothing,
-    paused,
   ]);
 
   // What they name is done.
@@ -87,7 +86,7 @@ test('add and restart say that no agent can take the task, and not to start an o
   const added = await printed(['add', 'x'], at);
   expect(added).toContain('No agent is installed or configured');
   const { id } = (await answer<{ tasks: readonly { id: string }[] }>(['list'], at)).tasks[0] ?? { id: '' };
-  expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id} # to do it yourself`]);
+  expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id}`]);
   await expectPasteable([added]);
   expect((await copse(['agents', 'detect'], at)).code).toBe(0);
 });

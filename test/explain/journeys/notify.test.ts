@@ -49,11 +49,19 @@ describe('copse notify', () => {
       event: { type: 'session.attention', attention: 'idle', message: 'Which "port"?' },
     });
     expect(await printed(['agents'], here)).toContain('waits for you: idle');
-    expect(await printed(['notify', 'permission'], at)).toBe(`${task} waits for a person: permission.\n`);
+    expect(await printed(['notify', 'permission'], at)).toBe(`${task} waits for permission\n`);
     // A hook may say it as often as it likes.
     const before = await project.context.board.lastEvent();
     expect(await printed(['notify', 'permission'], at)).toBe(`Nothing changed: this is known of ${task}.\n`);
     expect(await project.context.board.lastEvent()).toBe(before);
+    await answer(['notify', 'permission', '--message', 'May I run rm?'], at);
+    for (const line of [['status'], ['list'], ['inbox'], ['why', task], ['show', task], ['events']])
+      expect(await printed(line, here)).toMatch(/waits for permission: May I run rm\?/i);
+    const { code, stderr } = await copse(['answer', task, 'allow'], here);
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: `copse: Copse cannot pass an answer to this agent (coder).\n  → copse pause ${task} && copse resume ${task} --message "…"\n`,
+    });
     expect(await printed(['notify', 'none'], at)).toBe(`${task} no longer needs attention.\n`);
     expect(await attention()).toBe(null);
   });

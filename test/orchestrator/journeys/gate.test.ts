@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { git, newArea, printed } from '../../support/cli.ts';
+import { copse, git, newArea, printed } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -170,10 +170,18 @@ describe('the gate', () => {
       /break the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
     );
     const conflict = await scene.why(id('collides for ever'));
-    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n    Merge the target with');
+    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n');
+    expect(conflict).not.toMatch(/finish/);
+    expect(conflict).toContain(`    Its agent resolves it:\n  → copse resume ${id('collides for ever')}\n`);
+    expect(conflict).toContain(
+      `    You resolve it, then copse merge ${id('collides for ever')}:\n  → copse sync ${id('collides for ever')} --conflict\n`,
+    );
     expect(conflict).toContain(`      ${id('collides, first')}: collides, first\n`);
     const accept = await scene.why(id('is never accepted'));
     expect(accept).toContain('Accept command failed (exit code 3): echo no such luck; exit 3');
+    expect(accept).toContain(
+      `    Lands it without its accept command:\n  → copse merge ${id('is never accepted')}\n`,
+    );
     // Only the last try's output, not that of all tries.
     expect(accept.split('\n').filter((line) => line.trim() === 'no such luck')).toHaveLength(1);
   });
@@ -193,7 +201,7 @@ describe('merging a task that needs attention', () => {
       'it has uncommitted changes in left behind.txt.',
     );
     expect(await refusedBy(['merge', id('in the middle of a merge')], scene.at)).toContain(
-      'a merge in its worktree is not finished',
+      `a merge in its worktree is not finished.\n    Resolve and commit it there, then copse merge ${id('in the middle of a merge')}:\n  → cd `,
     );
     expect(await refusedBy(['merge', id('commits nothing')], scene.at)).toContain('has nothing to land');
     expect(await refusedBy(['merge', id('collides for ever')], scene.at)).toContain(
@@ -207,9 +215,17 @@ describe('merging a task that needs attention', () => {
   test('lands work that a person accepts, and cleans up after it', async () => {
     const accepted = id('is never accepted');
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
+    const { code, stderr } = await copse(['orchestrate', '--json'], scene.at);
+    expect({ code, stderr: JSON.parse(stderr) as unknown }).toMatchObject({
+      code: 2,
+      stderr: { error: { reason: '--json needs --dry-run.', next: ['copse orchestrate --dry-run --json'] } },
+    });
     const said = await scene.merge(accepted);
     expect(said).toMatch(
       new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n`),
+    );
+    expect(said).toContain(
+      '\n    Landed although its accept command failed (exit code 3): echo no such luck; exit 3\n',
     );
     expect(scene.subjects().at(-1)).toBe('feat: q');
     expect(scene.git('worktree', 'list')).not.toContain(accepted);

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { type TaskDocument, answer, copse, git, newArea, printed } from '../../support/cli.ts';
+import { commandsIn } from '../../support/pasted.ts';
 import { untilIdle } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -58,6 +59,12 @@ test('a repository without a commit; the task goes on once there is one', async 
   const { id, ...outcome } = await outcomeOf(at);
   expect(outcome).toMatchObject({ status: 'stuck', retries: 0, attempts: 1 });
   expect(outcome.reason).toContain('commit');
+  const why = await printed(['why', id], at);
+  expect(why).not.toContain('asks for a decision');
+  expect(why).toContain(
+    `It cannot go on without you: The repository has no commit, so ${id} cannot start. First: git commit --allow-empty --message="First commit"`,
+  );
+  expect(commandsIn(why).slice(1)).toEqual([`copse restart ${id}`, `copse cancel ${id}`]);
   git(at.cwd, 'commit', '--quiet', '--allow-empty', '--message=first');
   await printed(['restart', id], at);
   await printed(['orchestrate', '--until-idle'], at);

@@ -9,6 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 import { answer, copse, finished, git, newArea, printed, startCopse } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
+import { commandsIn } from '../../support/pasted.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -113,7 +114,14 @@ describe('pausing', () => {
       { task: stays, state: 'held', why: 'waits: the queue is paused: release day', range: null },
       { task: leaves, state: 'held' },
     ]);
-    expect(await refusedBy(['merge', stays], scene.at)).toContain('stays in the queue: the queue is paused');
+    expect(await refusedBy(['merge', stays], scene.at)).toBe(
+      `copse: ${stays} stays in the queue: the queue is paused: release day.\n  → copse queue resume\n  → copse queue cancel ${stays}\n`,
+    );
+    const approved = await printed(['review', stays, '--approve'], scene.at);
+    expect(commandsIn(approved)).toEqual(['copse queue resume']);
+    const why = await scene.why(stays);
+    expect(why).not.toContain('lands it now');
+    expect(commandsIn(why)).toEqual(['copse queue resume', `copse cancel ${stays}`]);
 
     const branch = scene.git('for-each-ref', '--format=%(objectname)', `refs/heads/${leaves}`);
     await printed(['queue', 'cancel', leaves, '--reason', 'not yet'], scene.at);
@@ -122,6 +130,9 @@ describe('pausing', () => {
 
     await printed(['queue', 'resume'], scene.at);
     expect(await refusedBy(['queue', 'resume'], scene.at)).toContain('is not paused');
+    for (const line of [['queue'], ['list'], ['status'], ['why', stays]]) {
+      expect(await printed(line, scene.at)).not.toMatch(/paused|stalled/i);
+    }
     await scene.up();
     expect(await scene.statuses()).toEqual({ stays: 'done', leaves: 'in_review' });
     const events = await scene.events();

@@ -71,7 +71,9 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     expect(await printed(['show', second], scene.at)).toMatch(new RegExp(`^ +undone +by ${task.id}$`, 'm'));
     expect(await answer(['show', second], scene.at)).toMatchObject({ undone: { is: 'undone', by: task.id } });
     expect(await scene.why(second)).toContain(`${task.id} undid it.`);
-    expect(await refusedBy(['undo', second], scene.at)).toContain(`copse undo ${task.id} # to bring it back`);
+    expect(await refusedBy(['undo', second], scene.at)).toContain(
+      `To bring it back:\n  → copse undo ${task.id}\n`,
+    );
     // Nothing of it is left behind.
     expect(scene.git('branch', '--format=%(refname:short)')).toBe('main');
     expect(existsSync(path.join(scene.folder, '.worktrees', task.id))).toBe(false);
@@ -148,6 +150,13 @@ test('is reviewed if work is reviewed, and lands on the target of the work', asy
   ]);
   const task = reviews[0]?.task.id ?? '';
   expect(await printed(['review', task], scene.at)).toContain('-work\n');
+  const listed = await printed(['worktrees'], scene.at);
+  expect(listed).toContain(`${task} NO_FOLDER`);
+  expect(listed).toContain('only a branch, made by copse undo');
+  expect(listed).not.toMatch(/MISSING|its folder is gone/);
+  expect(await printed(['show', task], scene.at)).toMatch(
+    /worktree +none: only a branch, made by copse undo/,
+  );
   await printed(['review', task, '--approve'], scene.at);
   await scene.up();
   expect(scene.git('ls-tree', '--name-only', 'release').split('\n')).not.toContain('w.txt');

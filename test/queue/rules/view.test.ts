@@ -307,6 +307,22 @@ describe('an entry', () => {
     expect(only({ entries: one, queue: { paused } })).toMatchObject({ state: 'waiting' });
   });
 
+  it.each([
+    { kind: 'paused', comment: 'release' } as const,
+    { kind: 'not_accepted', comment: null } as const,
+  ])(
+    'whose queue was resumed, and that no leader has looked at since, waits for a leader: $kind',
+    (waiting) => {
+      const entries = [landing('a', { waiting })];
+      const queue = { stalled: { since: ago(1), reason: waiting } };
+      const resumed = view({ entries, queue, more: { isLed: false } });
+      expect(resumed.stalled).toBeNull();
+      expect(resumed.entries).toMatchObject([
+        { why: 'is waiting: no orchestrator is running (copse merge cp-a lands it now)' },
+      ]);
+    },
+  );
+
   it('that a person lets land without checks lands within 5 s', () => {
     expect(only({ entries: [landing('a', { isUnchecked: true })] })).toMatchObject({
       isUnchecked: true,

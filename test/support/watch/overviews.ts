@@ -70,6 +70,7 @@ function workingTask(index: number): WorkingTask {
     phase: 'working',
     node: null,
     lastLine: `tests ${index} of 15 passed`,
+    ...(index === 1 && { hasTerminal: true }),
   };
 }
 

@@ -109,6 +109,8 @@ describe('a claim', () => {
       refusal: { code: 'too_early', reason, next: ['copse why cp-0001'] },
     });
     expect(decideClaim(waiting, claimant('2'), delay.until, policy).kind).toBe('decided');
+    const byHand = { ...claimant('2'), isByHand: true } as const;
+    expect(decideClaim(waiting, byHand, at, policy).kind).toBe('decided');
   });
 
   it('is granted one token above the highest, for any claimant', () => {

@@ -31,7 +31,7 @@ const quiet: Step = {
 /** The table of the specification, as it stands there: which action is possible in which status. */
 const actionTable = `
              pending ready in_progress stuck failed paused in_review needs_attention landing done cancelled
-    pause    no      no    yes         yes   no     no     no        no              no      no   no
+    pause    no      no    yes         no    no     no     no        no              no      no   no
     cancel   yes     yes   yes         yes   yes    yes    yes       yes             yes     no   no
     restart  no      no    no          yes   yes    no     no        no              no      no   no
     resume   no      no    no          no    no     yes    yes       yes             no      yes  no

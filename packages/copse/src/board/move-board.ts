@@ -65,7 +65,8 @@ async function refuseInUse(from: Engine): Promise<Refused | undefined> {
   return refused(
     'wrong_status',
     `Agents work on ${named(ids)}, so the board cannot move. Nothing was changed.`,
-    'stop all orchestrators (Ctrl+C), and pause the agents: copse pause <id>',
+    'Stop all orchestrators: Ctrl+C in their terminals',
+    ...ids.map((id) => `copse pause ${id}`),
   );
 }
 

@@ -3,9 +3,11 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
+import { splitRemark } from '../kernel/shell.ts';
 import { shown } from '../kernel/text.ts';
 import type { Failure } from './failure.ts';
 import type { Host } from './host.ts';
+import { stepLines } from './after/next-steps.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -88,12 +90,14 @@ export function reportFailure(
   { to: stderr, asJson: isJson }: { readonly to: Writable; readonly asJson: boolean },
 ): void {
   if (isJson) {
-    stderr.write(`${asJson({ error: { code, reason, next } })}\n`);
+    stderr.write(
+      `${asJson({ error: { code, reason, next: next.map((step) => splitRemark(step).command) } })}\n`,
+    );
     return;
   }
   const label = (text: string) => styleText('red', text, { stream: stderr, validateStream: true });
   stderr.write(`${label('copse:')} ${cut(shown(reason))}\n`);
-  for (const step of next) stderr.write(`  → ${cut(shown(step))}\n`);
+  for (const line of next.flatMap(stepLines)) stderr.write(`${cut(shown(line))}\n`);
 }
 
 const LONGEST_WORD = 300;

@@ -27,7 +27,7 @@ export class Narrator {
           return 'The ledger of an earlier task says that this is already done. So the task is done, not failed.';
         return this.#once(
           'landed',
-          'Copse checked it, merged it without a checkout and moved main in one step. Then it removes the worktree and the branch.',
+          'Copse merged it without a checkout, checked the result and moved main in one step. Then it removes the worktree and the branch.',
         );
       default:
         return undefined;

@@ -107,7 +107,7 @@ how to start them, and check.sh must pass before their work lands.
   return 'Hello!';
 }
 `,
-  'check.sh': `# Must succeed before work counts as finished.
+  'check.sh': `# Must succeed before work counts as finished, and again with the newest main before it lands.
 for file in src/*.js; do
   grep -q '^export ' "$file" || { echo "$file exports nothing"; exit 1; }
   if grep -q '^<<<<<<<' "$file"; then echo "$file has conflict markers"; exit 1; fi
@@ -140,6 +140,8 @@ finish:
 
 landing:
   target: main
+  checks:
+    exports: sh check.sh
 
 # Faster and smaller limits than the defaults, for the demo only.
 policy:

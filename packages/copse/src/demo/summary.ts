@@ -49,7 +49,7 @@ type Row = readonly [what: string, whySafe: string];
 export function summaryRows(summary: Summary, leftovers: DemoLeftovers): readonly Row[] {
   const { landed, nothingToDo, attempts, crashes, rescued, conflicts, questions, answers } = summary;
   const rows: readonly (Row | null)[] = [
-    [several(landed, 'landing'), 'each passed its check and was merged into the newest main'],
+    [several(landed, 'landing'), 'each merged into the newest main, and the result checked'],
     crashes === 0
       ? null
       : [
@@ -71,11 +71,11 @@ export function summaryRows(summary: Summary, leftovers: DemoLeftovers): readonl
           `${answers === questions ? 'answered' : `${answers} answered`} by a person, not guessed by an agent`,
         ],
     nothingToDo === 0 ? null : [`${nothingToDo} nothing to do`, 'reported by the agent, and counted as done'],
-    [several(attempts, 'attempt'), 'each in a process, a worktree and a branch of its own'],
+    [several(attempts, 'attempt'), 'one process each; one worktree and one branch per task'],
     [
       several(leftovers.processes + leftovers.worktrees, 'leftover'),
       leftovers.processes + leftovers.worktrees === 0
-        ? 'every process has ended and every worktree is removed'
+        ? 'every process has ended, and no task has a worktree'
         : `${several(leftovers.processes, 'process', 'processes')}, ${several(leftovers.worktrees, 'worktree')}`,
     ],
   ];

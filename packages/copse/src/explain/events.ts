@@ -15,7 +15,9 @@ import {
   firstLine,
   resolvedByText,
   statusTexts,
+  stuckClause,
 } from './rules/status.ts';
+import { waitingClause } from './rules/reason.ts';
 
 /** How much a line matters; the screen chooses a colour for it. */
 export type Tone = 'plain' | 'progress' | 'good' | 'waiting' | 'bad' | 'faint';
@@ -59,7 +61,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'task.parked':
       return line('postponed', 'waiting', event.id, delayText(event));
     case 'task.stuck':
-      return line('stuck', 'bad', event.id, `${statusTexts.stuck}: ${firstLine(event.reason)}`);
+      return line('stuck', 'bad', event.id, `${stuckClause(event)}: ${firstLine(event.reason)}`);
     case 'task.failed':
       return line('failed', 'bad', event.id, firstLine(event.reason));
     case 'session.completed': {
@@ -147,8 +149,8 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     }
     case 'session.attention': {
       const task = event.attention && (await taskOf('session', event.id));
-      const what = event.message ? `${event.attention}: ${firstLine(event.message)}` : event.attention;
-      return task ? line('asks', 'waiting', task, `waits for a person: ${what}`) : undefined;
+      if (!event.attention || !task) return undefined;
+      return line('asks', 'waiting', task, waitingClause(event.attention, event.message));
     }
     case 'session.asked': {
       const task = await taskOf('session', event.id);

@@ -1,14 +1,15 @@
 /** What a person can do about a task: only commands that would not be refused, as far as the board can tell. */
 
 import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
+import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
 import { agentCanTake } from '../machines/rules/offer.ts';
-import { type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
+import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
 import { shellWord } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { type AgentName, type LandingId, brand } from '../kernel/ids.ts';
+import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -39,12 +40,16 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'in_review':
       return [`copse review ${id}`, `copse merge ${id}`, await byAgent(), cancel];
     case 'needs_attention': {
-      const hasCommits = state.because !== 'dirty' && state.because !== 'nothing_committed';
+      if (state.because === 'conflict') return [...(await conflictSteps(context, task)), cancel];
       const ways = new Set([await byAgent(), await byHand()]);
-      return [...ways, ...(hasCommits ? [`copse merge ${id}`] : []), cancel];
+      const merge =
+        state.because === 'accept'
+          ? [`copse merge ${id} # lands it without its accept command`]
+          : [`copse merge ${id}`];
+      return [...ways, ...(canMerge(state) ? merge : []), cancel];
     }
     case 'landing':
-      return [...((await isUnled(context, state.landing)) ? [`copse merge ${id}`] : []), cancel];
+      return [...(await landingSteps(context, state.landing, id)), cancel];
     case 'done': {
       const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
       const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
@@ -58,6 +63,21 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     default:
       return unreachable(state);
   }
+}
+
+/** Its agent resolves a conflict, or a person does it in its worktree. */
+async function conflictSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
+  const { id } = task;
+  const byAgent = (await hasAgent(context, task))
+    ? [`copse resume ${id}${sameCommand(context)} # its agent resolves it`]
+    : [];
+  if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself`];
+  return [...byAgent, `copse sync ${id} --conflict # you resolve it, then copse merge ${id}`];
+}
+
+/** Whether it has commits, and nothing uncommitted beside them. */
+export function canMerge({ because }: { readonly because: AttentionCause }): boolean {
+  return because !== 'dirty' && because !== 'nothing_committed';
 }
 
 /** The task's worktree on this machine, if `copse work` would ask what to do with it. */
@@ -74,7 +94,8 @@ async function answers(
   task: TaskSummary,
   byHand: () => Promise<string>,
 ): Promise<readonly string[]> {
-  const restart = `copse restart ${task.id} --answer "…"`;
+  const isByCopse = task.state.status === 'stuck' && task.state.isByCopse;
+  const restart = `copse restart ${task.id}${isByCopse ? '' : ' --answer "…"'}`;
   if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)}`];
   const isForAny = task.agent === null && task.requires.length === 0;
   return [...(isForAny ? [`${restart} --command "…"`] : []), await byHand()];
@@ -91,11 +112,13 @@ async function hasAgent(
   });
 }
 
-/** It waits only because no process leads its queue. */
-async function isUnled(context: LookContext, id: LandingId): Promise<boolean> {
+/** What lets it land: the end of a pause, or a leader for its queue. */
+async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
+  const paused = await loadPaused(context.board, landing);
+  if (paused !== undefined) return [paused.resume];
   const place = landing && (await loadPlace(context, context.landing, landing));
-  return place?.entry.standing.kind === 'no_leader';
+  return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [];
 }
 
 /** A command that was given once is unknown to the next command. */

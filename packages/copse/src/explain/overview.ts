@@ -3,7 +3,7 @@
  * task has costs no read, and of the ready tasks only the most urgent ones are placed.
  */
 
-import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
+import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { Session } from '../agents/rules/session/session.ts';
@@ -17,7 +17,8 @@ import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
-import { nextSteps } from './next-steps.ts';
+import { splitRemark } from '../kernel/shell.ts';
+import { canMerge, nextSteps } from './next-steps.ts';
 import { questionText } from './question.ts';
 import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
 import {
@@ -100,7 +101,8 @@ async function needsOfTasks(
   for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
     const why = (await isBeingResolved(context.board, task)) ? undefined : needOf(task);
     if (why === undefined) continue;
-    const [command = `copse why ${task.id}`] = await nextSteps(context, task);
+    const [step = `copse why ${task.id}`] = await nextSteps(context, task);
+    const { command } = splitRemark(step);
     const { id, title, state } = task;
     needs.push({
       task: id,
@@ -116,14 +118,16 @@ async function needsOfTasks(
 }
 
 /** Undefined: it goes on without a person. */
-function needOf(task: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | undefined {
+function needOf(
+  task: TaskSummary,
+): Pick<Need, 'kind' | 'reason' | 'details' | 'hasNothingToLand'> | undefined {
   const stopped = stopReason(task);
   if (stopped === null) return undefined;
   const { state } = task;
   const reason = stopped.clause === null ? stopped.reason : `${stopped.clause}: ${stopped.reason}`;
   switch (state.status) {
     case 'stuck':
-      return { kind: 'question', reason, details: state.reason };
+      return { kind: state.isByCopse ? 'failed' : 'question', reason, details: state.reason };
     case 'in_review': {
       const { pullRequest } = state;
       if (pullRequest?.is === 'wanted') return undefined;
@@ -131,7 +135,12 @@ function needOf(task: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | 
     }
     case 'needs_attention': {
       const { text, more } = attentionDetails(state);
-      return { kind: 'attention', reason, details: [text, ...more].join('\n') };
+      return {
+        kind: 'attention',
+        reason,
+        details: [text, ...more].join('\n'),
+        ...(!canMerge(state) && { hasNothingToLand: true }),
+      };
     }
     case 'failed':
       return { kind: 'failed', reason, details: state.reason };
@@ -144,25 +153,37 @@ interface AgentAtWork {
   readonly running: RunningTask;
   readonly session: Session | undefined;
   readonly question: OpenQuestion | undefined;
+  /** What it said when it began to wait. */
+  readonly message: string | null;
+  /** It runs in a terminal that a person can attach to. */
+  readonly hasTerminal: boolean;
 }
 
-async function loadAgent({ board }: LookContext, running: RunningTask): Promise<AgentAtWork> {
+async function loadAgent({ board, agents }: LookContext, running: RunningTask): Promise<AgentAtWork> {
   const { state } = running.task;
   const session =
     state.status === 'in_progress' ? await board.get('session', state.claim.session) : undefined;
   const hasAsked = session?.question != null && session.question.answer === null;
+  const question = hasAsked ? await openQuestionOf(board, running.task) : undefined;
+  const isWaiting = session?.state.life === 'live' && session.state.attention !== null;
   return {
     running,
     session,
-    question: hasAsked ? await openQuestionOf(board, running.task) : undefined,
+    question,
+    message: isWaiting && !question ? await lastMessageOf(board, running.task.id, session.id) : null,
+    hasTerminal: agents.some(({ name, terminal }) => name === session?.agent && terminal === 'tmux'),
   };
 }
 
-function needOfAgent({ running, session, question }: AgentAtWork, at: Timestamp): Need | undefined {
+function needOfAgent(
+  { running, session, question, message, hasTerminal }: AgentAtWork,
+  at: Timestamp,
+): Need | undefined {
   const { id, title, state } = running.task;
   if (state.status !== 'in_progress') return undefined;
   const { agent } = state.claim;
-  const about = { task: id, title, status: state.status, agent };
+  const terminal = hasTerminal ? ({ hasTerminal } as const) : {};
+  const about = { task: id, title, status: state.status, agent, ...terminal };
   if (question !== undefined) {
     // A line cannot show all of a question, so the command is the one that does.
     const command = `copse answer ${id}`;
@@ -171,13 +192,13 @@ function needOfAgent({ running, session, question }: AgentAtWork, at: Timestamp)
   }
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return undefined;
-  const reason = waitingClause(attention);
+  const reason = waitingClause(attention, message);
   return {
     ...about,
     kind: 'waiting',
     since: state.since,
     reason,
-    details: reason,
+    details: message ?? reason,
     command: `copse logs ${id}`,
   };
 }
@@ -201,7 +222,7 @@ async function workingOf(
 ): Promise<readonly WorkingTask[]> {
   const working: WorkingTask[] = [];
   const names = agents.length === 0 ? new Map<NodeId, string>() : await severalNodes(board);
-  for (const { running, session } of agents) {
+  for (const { running, session, hasTerminal } of agents) {
     const { id, title, state } = running.task;
     if (state.status !== 'in_progress') continue;
     const { claim, since, status } = state;
@@ -217,6 +238,7 @@ async function workingOf(
       phase: session?.state.phase ?? null,
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null,
+      ...(hasTerminal && { hasTerminal }),
     });
   }
   return working.toSorted((one, other) => one.since - other.since || (one.task < other.task ? -1 : 1));

@@ -2,7 +2,7 @@
 
 import { isHeldByHand } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
-import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
+import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { spanText } from '../kernel/time.ts';
@@ -22,6 +22,7 @@ import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
+import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
@@ -40,6 +41,7 @@ import {
   firstLine,
   sentence,
   statusTexts,
+  stuckClause,
 } from './rules/status.ts';
 import { describeWaiting, startsText } from './rules/waiting.ts';
 
@@ -81,7 +83,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'paused':
       return [sentence(statusTexts.paused)];
     case 'stuck':
-      return [`${sentence(statusTexts.stuck).slice(0, -1)}: ${state.reason}`];
+      return [`${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`];
     case 'in_review':
       return [
         ...(state.pullRequest === null ? [sentence(statusTexts.in_review)] : explain(state.pullRequest)),
@@ -109,15 +111,23 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
   }
 }
 
+/** A line of the reason tells an agent how to go on; a person gets the commands below. */
+function forPerson(reason: string): string {
+  return reason
+    .split('\n')
+    .filter((line) => !line.startsWith('Merge the target with `copse sync '))
+    .join('\n');
+}
+
 type AttentionState = Extract<Task['state'], { status: 'needs_attention' }>;
 
 async function needsPerson({ board }: LookContext, state: AttentionState): Promise<readonly string[]> {
   if (await isBeingResolved(board, { state }))
     return [
       `You need not act: ${attentionClause(state.because)}, and another task resolves that.`,
-      state.reason,
+      forPerson(state.reason),
     ];
-  const { text, more } = attentionDetails(state);
+  const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
   return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
 }
 
@@ -252,7 +262,7 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     ...(board.engine === 'postgres' && claim.node !== node
       ? [await snapshotText(board, task.id, clock.now())]
       : []),
-    ...waitsForPerson(context, live?.attention ?? null, await openQuestionOf(board, task)),
+    ...(await waitsForPerson(context, task, live?.attention ?? null)),
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),
   ];
@@ -269,12 +279,17 @@ async function processesLeft(
   return crash === undefined ? [] : [crash.text];
 }
 
-function waitsForPerson(
-  { clock }: LookContext,
+async function waitsForPerson(
+  { board, clock }: LookContext,
+  task: Task,
   attention: Attention | null,
-  question: OpenQuestion | undefined,
-): readonly string[] {
-  if (question === undefined) return attention === null ? [] : [sentence(`it ${waitingClause(attention)}`)];
+): Promise<readonly string[]> {
+  const question = await openQuestionOf(board, task);
+  if (question === undefined) {
+    if (attention === null || task.state.status !== 'in_progress') return [];
+    const message = await lastMessageOf(board, task.id, task.state.claim.session);
+    return [sentence(`it ${waitingClause(attention, message)}`)];
+  }
   const [first = '', ...what] = questionText(question, clock.now()).split('\n');
   return [first, ...what.map((line) => `  ${line}`)];
 }
@@ -293,7 +308,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
-    ...(queue.isLed || entry.standing.kind === 'no_leader'
+    ...(queue.isLed || entry.standing.kind === 'no_leader' || (await loadPaused(board, landing))
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
     ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),

@@ -20,3 +20,17 @@ function escape(character: string): string {
     ? String.raw`\x${code.toString(16).padStart(2, '0')}`
     : String.raw`\u${code.toString(16).padStart(4, '0')}`;
 }
+
+export interface NextStep {
+  readonly command: string;
+  readonly remark: string | null;
+}
+
+/** A next step as texts carry it, `command # remark`. Interactive zsh takes `#` as a word, so a remark is never printed there. */
+export function splitRemark(step: string): NextStep {
+  // A # inside a quoted word has its closing quote behind it.
+  const [, command, remark] = /^(.*\S) # ([^'"`]+)$/s.exec(step) ?? [];
+  return command === undefined || remark === undefined
+    ? { command: step, remark: null }
+    : { command, remark };
+}

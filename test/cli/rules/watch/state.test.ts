@@ -11,7 +11,7 @@ import {
   updated,
 } from '../../../../packages/copse/src/cli/watch/state.ts';
 import type { Overview } from '../../../../packages/copse/src/explain/rules/overview.ts';
-import { brand } from '../../../../packages/copse/src/kernel/ids.ts';
+import { type TaskId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
 import { now, overviewOf, pausedTasks } from '../../../support/watch/overviews.ts';
 
 const begun = updated(firstState, { overview: overviewOf(3), paused: pausedTasks }, now);
@@ -163,12 +163,30 @@ test('a page that is followed stays at its end, unless the person scrolled up', 
   expect(typed(up, 'q').state.mode.kind).toBe('list');
 });
 
+test.each([
+  [
+    'a task without commits is not approved',
+    { status: 'needs_attention', hasNothingToLand: true },
+    ['s', 'c'],
+    'A',
+  ],
+  ['an agent without a terminal is not attached to', { status: 'in_progress' }, ['p', 'c', 'l'], 't'],
+  ['a stuck task is not paused', { status: 'stuck' }, ['a', 'r', 'c'], 'p'],
+] as const)('%s', (_, facts, possible, impossible) => {
+  const target = { task: brand<TaskId>('cp-x'), title: 'x', need: null, ...facts };
+  const keys = possibleActions(target).map(({ key }) => key);
+  expect(keys).toEqual(expect.arrayContaining([...possible]));
+  expect(keys).not.toContain(impossible);
+});
+
 test('each key of the list can act on some task, and no two are the same', () => {
   const keys = actions.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);
   const statuses = ['ready', 'in_progress', 'stuck', 'in_review', 'paused'] as const;
   const possible = statuses.flatMap((status) =>
-    possibleActions({ task: brand('cp-x'), title: 'x', status, need: null }).map(({ key }) => key),
+    possibleActions({ task: brand('cp-x'), title: 'x', status, need: null, hasTerminal: true }).map(
+      ({ key }) => key,
+    ),
   );
   expect(new Set(possible)).toEqual(new Set(keys));
 });

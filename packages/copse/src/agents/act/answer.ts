@@ -5,7 +5,7 @@
  * reopened since (after a crash or a handback) no longer waits for it. Its age comes from the event.
  */
 
-import { refused } from '../../kernel/decision.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
 import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
 import { type Attention, type Question, decideSession } from '../rules/session/session.ts';
 import { type TaskSummary, statusPredicate, refusedFor } from '../../tasks/rules/task.ts';
@@ -40,6 +40,19 @@ export async function openQuestionOf(
   return since === undefined ? undefined : { ...question, task, session: id, since };
 }
 
+/** What the agent said when it began to wait: the text of `copse notify --message`. */
+export async function lastMessageOf(
+  board: BoardReader,
+  task: TaskId,
+  session: SessionId | undefined,
+): Promise<string | null> {
+  let message: string | null = null;
+  const types = ['session.attention'] as const;
+  for await (const { event } of eventsSoFar(board, { after: brand<EventNumber>(0), task, types }))
+    if (event.type === 'session.attention' && event.id === session) message = event.message ?? null;
+  return message;
+}
+
 export interface AnswerRequest {
   readonly isAllowed: boolean;
   readonly message: string | null;
@@ -61,10 +74,7 @@ export async function answerQuestion(
   return change(context, async (change) => {
     const task = await change.require('task', id);
     const open = await openQuestionOf(change.board, task);
-    if (open === undefined) {
-      const reason = `${id} has no open question: it ${statusPredicate(task.state.status)}.`;
-      return change.refuse(refusedFor(task, reason));
-    }
+    if (open === undefined) return change.refuse(await noQuestion(change.board, task));
     if (question !== undefined && question !== open.id) {
       const reason = `The open question of ${id} is ${open.id}, no longer ${question}.`;
       return change.refuse(refused('wrong_status', reason, `copse answer ${id}`));
@@ -74,6 +84,16 @@ export async function answerQuestion(
     await change.apply(decideSession(session, { action: 'answer', ...answer }, change.at));
     return open;
   });
+}
+
+/** An agent may wait for a person without a question that Copse can answer: only a new turn reaches it. */
+export async function noQuestion(board: BoardReader, { id, state }: TaskSummary): Promise<Refused> {
+  const session =
+    state.status === 'in_progress' ? await board.get('session', state.claim.session) : undefined;
+  if (session?.state.life !== 'live' || session.state.attention === null)
+    return refusedFor({ id, state }, `${id} has no open question: it ${statusPredicate(state.status)}.`);
+  const reason = `Copse cannot pass an answer to this agent (${session.agent}).`;
+  return refused('wrong_status', reason, `copse pause ${id} && copse resume ${id} --message "…"`);
 }
 
 export interface Raising {

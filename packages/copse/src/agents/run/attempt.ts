@@ -112,7 +112,8 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
         null,
       );
     const reason = error instanceof Error ? error.message : String(error);
-    if (isPermanent(error)) return await end({ context, orders }, { kind: 'stuck', reason }, null);
+    if (isPermanent(error))
+      return await end({ context, orders }, { kind: 'stuck', reason, isByCopse: true }, null);
     return await crash({ context, orders }, { reason, because: 'crashed', exitCode: null });
   } finally {
     await kept.stop();
@@ -153,7 +154,7 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
     case 'busy':
       return end({ context, orders }, { kind: 'parked', until: place.until, because: 'taken' }, null);
     case 'impossible':
-      return end({ context, orders }, { kind: 'stuck', reason: place.reason }, null);
+      return end({ context, orders }, { kind: 'stuck', reason: place.reason, isByCopse: true }, null);
     case 'failed':
       return crash({ context, orders }, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared': {

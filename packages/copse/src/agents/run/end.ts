@@ -11,7 +11,7 @@ import {
   drawId,
 } from '../../kernel/ids.ts';
 import { type EndReason, type SessionRequest, decideSession } from '../rules/session/session.ts';
-import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
+import type { AttentionCause, StuckBy, Task } from '../../tasks/rules/task.ts';
 import type { ParkCause } from '../../tasks/rules/events.ts';
 import {
   type Finish,
@@ -41,7 +41,7 @@ export type AttemptEnding =
     }
   /** By its settings: it is not retried. */
   | { readonly kind: 'failed'; readonly reason: string; readonly summary?: string | null }
-  | { readonly kind: 'stuck' | 'over_budget'; readonly reason: string }
+  | ({ readonly kind: 'stuck' | 'over_budget'; readonly reason: string } & StuckBy)
   | { readonly kind: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
   | {
       readonly kind: 'needs_attention';
@@ -99,7 +99,7 @@ function decideTask(
       return decideFinish(task, token, finishOf(context, ending, task), at);
     case 'stuck':
     case 'over_budget':
-      return decideStuck(task, token, ending.reason, at);
+      return decideStuck(task, token, ending.reason, at, ending);
     case 'failed':
       return decideFail(task, token, ending.reason, at);
     case 'parked':

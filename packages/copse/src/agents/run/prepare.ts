@@ -45,6 +45,9 @@ export async function prepareAttempt(
     const { because, reason } = prepared;
     context.log(reason);
     const kind = REFUSALS[because];
+    // A person reads it later and elsewhere, so it says which command helps.
+    if (because === 'no_base')
+      return { kind: 'impossible', reason: `${reason} First: ${prepared.next.join(', ')}` };
     if (kind !== 'busy') return { kind, reason };
     return { kind, until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
   }

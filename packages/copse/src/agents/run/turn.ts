@@ -139,7 +139,11 @@ export function decideAfterTurn(
   if (ended.kind === 'limit_reached') {
     const { limit } = ended;
     if (limit.kind === 'context_full') return { kind: 'context_full' };
-    return { kind: 'ended', ending: { kind: 'over_budget', reason: limit.reason }, exitCode: null };
+    return {
+      kind: 'ended',
+      ending: { kind: 'over_budget', reason: limit.reason, isByCopse: true },
+      exitCode: null,
+    };
   }
   const outcome: RuntimeOutcome =
     ended.kind === 'ended' ? ended.outcome : { kind: 'completed', exitCode: null };
@@ -164,15 +168,19 @@ export function decideAfterTurn(
       return { kind: 'crashed', crash: { reason: 'its agent was stopped', because: 'crashed', exitCode } };
     case 'api_error':
       // A retry would be refused again.
-      if (!outcome.isRetryable)
-        return { kind: 'ended', ending: { kind: 'stuck', reason: outcome.reason }, exitCode };
+      if (!outcome.isRetryable) return stoppedFor(outcome.reason, exitCode);
       return { kind: 'crashed', crash: { reason: outcome.reason, because: 'crashed', exitCode } };
     case 'crashed':
       // The shell found no such program: a retry would not find it either.
       if (agent.runtime === 'command' && (exitCode === 126 || exitCode === 127))
-        return { kind: 'ended', ending: { kind: 'stuck', reason: outcome.reason }, exitCode };
+        return stoppedFor(outcome.reason, exitCode);
       return { kind: 'crashed', crash: { reason: outcome.reason, because: 'crashed', exitCode } };
     default:
       throw new Error(`A turn cannot end ${String(outcome satisfies never)}`);
   }
+}
+
+/** A retry would meet the same fault. */
+function stoppedFor(reason: string, exitCode: number | null): AfterTurn {
+  return { kind: 'ended', ending: { kind: 'stuck', reason, isByCopse: true }, exitCode };
 }

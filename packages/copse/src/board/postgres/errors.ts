@@ -1,5 +1,6 @@
 /** Errors of PostgreSQL and of the way to it, explained to people. */
 
+import { shellWord } from '../../kernel/shell.ts';
 import { BoardAway, BoardUnavailable } from '../port.ts';
 
 export function sqlState(error: unknown): string | undefined {
@@ -66,6 +67,12 @@ interface WhyRefused {
 
 const CERTIFICATE = /^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_|ERR_TLS_)/;
 
+/** The server names the database that it does not have. */
+function createCommand(said: string): string {
+  const [, name = 'copse'] = /"(.+)"/s.exec(said) ?? [];
+  return `createdb --encoding=UTF8 --template=template0 ${shellWord(name)}`;
+}
+
 function whyRefused(error: Error, said: string): WhyRefused | undefined {
   const state = sqlState(error) ?? '';
   if (state === '28P01' || /password must be a string|no password supplied/i.test(said))
@@ -82,8 +89,7 @@ function whyRefused(error: Error, said: string): WhyRefused | undefined {
   if (state === '3D000')
     return {
       reason: said,
-      remedy:
-        'Correct the address in COPSE_BOARD or copse.yml, or create the database: createdb --encoding=UTF8 --template=template0 <name>',
+      remedy: `Correct the address in COPSE_BOARD or copse.yml, or create the database: ${createCommand(said)}`,
     };
   if (/does not support SSL/.test(said))
     return {

@@ -63,6 +63,6 @@ async function refuseBesideAgents(engine: Engine, lease: Policy['lease'], now: n
   if (tasks.length === 0) return;
   throw new BoardUnavailable(
     `Agents of an older Copse work on this board: ${named(tasks.map(({ task }) => task))}. This Copse would migrate it, which they cannot use. Nothing was changed.`,
-    'Stop the orchestrators of all machines (Ctrl+C), let their agents end or pause them with the older Copse (copse pause <id>), then run this again.',
+    `Stop the orchestrators of all machines (Ctrl+C), let their agents end or pause them with the older Copse: ${tasks.map(({ task }) => `copse pause ${task}`).join('; ')}`,
   );
 }

@@ -59,7 +59,7 @@ export function movedAway(engine: Engine, { location, isDone }: Moved): BoardToo
   if (!isDone)
     return new BoardTooNew(
       `The board at ${engine.location} is being moved to ${location}, or its move was interrupted. Nothing is lost.`,
-      `Finish it: copse board migrate --to <its address>`,
+      'Finish the move: run `copse board migrate` again with --to and that address.',
     );
   return new BoardTooNew(
     `The board moved from ${engine.location} to ${location}. The old one is kept, and takes no changes.`,

@@ -2,12 +2,12 @@
 
 import { sessionFrom } from '../../board/rules/author.ts';
 import { configOf, requireRepository } from '../../compose/open.ts';
-import { type Ahead, aheadOf } from '../../explain/rules/ahead.ts';
+import { type Ahead, type AheadFacts, aheadOf } from '../../explain/rules/ahead.ts';
 import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
-import type { Output } from '../output.ts';
+import { printSteps } from './next-steps.ts';
 import { withBoard } from '../with-board.ts';
 
 /** Agents are told nothing: most of these commands are for people only. */
@@ -17,7 +17,9 @@ export async function printAhead(
   task: TaskSummary,
 ): Promise<void> {
   if (sessionFrom(cli.env) !== undefined) return;
-  printSteps(cli.output, await loadAhead(cli, policy, task));
+  const { text, commands } = await loadAhead(cli, policy, task);
+  if (text !== null) cli.output.line(cli.output.style('dim', `    ${text}`));
+  printSteps(cli.output, commands);
 }
 
 async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<Ahead> {
@@ -28,7 +30,18 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
     isOrchestrated: await isOrchestrated(cli),
     pollIntervalMs: policy.orchestration.pollIntervalMs,
     noAgents: lackOfAgents({ agents: usable, unusable }),
+    paused: await pausedFor(cli, task),
     untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
+  });
+}
+
+async function pausedFor(cli: Cli, { state }: TaskSummary): Promise<AheadFacts['paused']> {
+  if (state.status !== 'landing') return undefined;
+  const { loadPaused } = await import('../../queue/act/paused.ts');
+  const { waitText } = await import('../../explain/rules/queue.ts');
+  return withBoard(cli, async ({ board }) => {
+    const paused = await loadPaused(board, await board.get('landing', state.landing));
+    return paused && { text: waitText(paused.reason), resume: paused.resume };
   });
 }
 
@@ -45,9 +58,4 @@ async function isTakenByNode(cli: Cli, task: TaskSummary): Promise<boolean> {
 export async function isOrchestrated(cli: Cli): Promise<boolean> {
   const { isOrchestratedAt } = await import('../../compose/board/who-runs.ts');
   return isOrchestratedAt(requireRepository(cli).home);
-}
-
-function printSteps(output: Output, { text, commands }: Ahead): void {
-  if (text !== null) output.line(output.style('dim', `    ${text}`));
-  for (const command of commands) output.line(output.style('dim', `  → ${command}`));
 }

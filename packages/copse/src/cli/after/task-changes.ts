@@ -9,6 +9,7 @@ import { agentNamed } from '../../explain/rules/amounts.ts';
 import { hasWorktree, nextSteps } from '../../explain/next-steps.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
+import { printSteps } from './next-steps.ts';
 import { printAhead } from './ahead.ts';
 
 interface Options {
@@ -49,5 +50,5 @@ export async function printStopped(
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
   if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
   if (await hasWorktree(context, task)) output.line(output.style('dim', '    Its worktree was not touched.'));
-  for (const step of await nextSteps(context, task)) output.line(output.style('dim', `  → ${step}`));
+  printSteps(output, await nextSteps(context, task));
 }

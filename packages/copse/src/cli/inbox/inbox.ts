@@ -25,6 +25,7 @@ import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts
 import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
 import { broken, lookAt, needLines, withAsker } from './look.ts';
 import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
+import { printSteps } from '../after/next-steps.ts';
 
 /** How long an answer is held. */
 const HOLD_MS = 5_000;
@@ -258,7 +259,7 @@ export class Inbox {
     const { output } = this.#cli;
     const { reason, next } = await withNextSteps(this.#cli, refusal);
     output.line(output.style('red', shown(reason)));
-    for (const command of next) output.line(output.style('dim', `  → ${shown(command)}`));
+    printSteps(output, next.map(shown));
   }
 
   /** A moment to take the last answer back. */

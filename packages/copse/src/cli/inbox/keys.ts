@@ -59,10 +59,17 @@ const answers: Readonly<Record<NeedKind, Readonly<Record<string, AnswerKind>>>> 
   landing: { r: 'retry' },
 };
 
+type Answered = Pick<NeedsYou, 'kind' | 'hasNothingToLand'>;
+
 /** Enter begins the text, where there is one. */
-export function answerFor({ kind }: Pick<NeedsYou, 'kind'>, key: string): AnswerKind | undefined {
+export function answerFor(need: Answered, key: string): AnswerKind | undefined {
   const name = key === '\r' || key === '\n' ? 't' : key.toLowerCase();
-  return Object.hasOwn(answers[kind], name) ? answers[kind][name] : undefined;
+  return answersTo(need).get(name);
+}
+
+function answersTo({ kind, hasNothingToLand }: Answered): ReadonlyMap<string, AnswerKind> {
+  const all = Object.entries(answers[kind]);
+  return new Map(hasNothingToLand ? all.filter(([, answer]) => answer !== 'queue') : all);
 }
 
 export interface AnswerKey {
@@ -81,8 +88,8 @@ export function isRepeat(before: AnswerKey | undefined, { key, atMs }: AnswerKey
 const looks: Readonly<Record<string, string>> = { d: 'diff', l: 'logs', w: 'why' };
 
 /** `y allow · n deny · …`, the answers first. */
-export function keyLine({ kind }: Pick<NeedsYou, 'kind'>, canUndo: boolean): string {
-  const own = Object.entries(answers[kind]).map(([key, answer]) => `${key} ${answerWords[answer].label}`);
+export function keyLine(need: Answered, canUndo: boolean): string {
+  const own = [...answersTo(need)].map(([key, answer]) => `${key} ${answerWords[answer].label}`);
   const others = Object.entries({ ...looks, s: 'skip', ...(canUndo && { u: 'undo' }), q: 'quit' });
   return [...own, ...others.map(([key, label]) => `${key} ${label}`)].join(' · ');
 }

@@ -9,6 +9,7 @@ import { Unavailable } from '../../kernel/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
+import { stepLines } from '../after/next-steps.ts';
 import type { Tool } from './server.ts';
 
 interface Parameter {
@@ -61,7 +62,7 @@ export function defineTool<const P extends Parameters>(
       } catch (error) {
         const { reason, next } = explain(error);
         return {
-          text: [shown(reason), ...next.map((step) => `  → ${shown(step)}`)].join('\n'),
+          text: [reason, ...next.flatMap(stepLines)].map(shown).join('\n'),
           isError: true,
         };
       }

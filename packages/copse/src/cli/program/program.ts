@@ -21,6 +21,7 @@ import { tasksCommands } from './groups/tasks.ts';
 import { worktreesCommands } from './groups/worktrees.ts';
 import { wholeHelp } from './help.ts';
 import type { CommandEntry, Run } from './parts.ts';
+import { refusePlaceholders } from './placeholders.ts';
 
 /** In the order of `copse --help`. */
 const groups: readonly (readonly [heading: string, commands: readonly CommandEntry[]])[] = [
@@ -62,6 +63,7 @@ export function createProgram(cli: Cli, first?: string): CopseCommand {
     async function action(this: Command): Promise<void> {
       const path = (this as CopseCommand).path();
       refuseSessions(cli, path, this.args);
+      refusePlaceholders(path, this.args, this.optsWithGlobals());
       await noticeChanges(cli, path);
       const { run } = await load();
       await run({ cli, program, words: this.args, options: this.optsWithGlobals() });

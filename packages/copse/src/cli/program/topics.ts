@@ -114,7 +114,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     '',
     'A node tells the board its Copse version, labels, slots, agents, processors and memory. A task with `--requires gpu` goes to a node with that label, or to an agent with that capability; `copse why` says what each node lacks.',
     '',
-    'Another machine sees a branch only after you or an agent pushed it. Worktrees, logs, rescues and the trash stay on the machine that made them.',
+    'Copse pushes the work of running tasks to the remote (refs/copse/work), so that another machine can go on with it; `share_work: false` stops that. Ignored files, files with usual names of secrets, worktrees, logs, rescues and the trash stay on the machine that made them.',
     '',
     ['copse up --node-name build-1 --labels gpu --slots 8', 'joins the board and runs agents.'],
     ['copse node list', 'which nodes there are, and when each was last heard from.'],

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { agentNames, tasks } from '../../demo/scenario.ts';
 import { type DemoLeftovers, type Summary, summaryRows } from '../../demo/summary.ts';
+import { isProgram } from '../../kernel/system/find-program.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { shellWord } from '../../kernel/shell.ts';
@@ -49,7 +50,7 @@ export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }:
   }
   heading('Look around');
   const link = launcherToLink(cli);
-  if (link !== undefined) output.line(`  ln -s ${shellWord(link)} ~/.local/bin/`);
+  if (link !== undefined) output.line(`  ln -s ${shellWord(link)} ~/.local/bin/copse`);
   output.line(`  cd ${shellWord(folder)}`);
   output.line('  copse list; copse events; git log -p; cat agents/ada.sh');
   heading('Next, in your own repository');
@@ -68,6 +69,11 @@ const nextCommands = [
 function launcherToLink({ env }: Cli): string | undefined {
   const folders = (env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute);
   if (folders.some((folder) => existsSync(path.join(folder, 'copse')))) return undefined;
-  const launcher = fileURLToPath(new URL('../../..', import.meta.url));
-  return existsSync(launcher) ? launcher : undefined;
+  // It is at the top of the clone, above the sources as above the bundle.
+  let folder = path.dirname(fileURLToPath(import.meta.url));
+  while (!isProgram(path.join(folder, 'copse'))) {
+    if (path.dirname(folder) === folder) return undefined;
+    folder = path.dirname(folder);
+  }
+  return path.join(folder, 'copse');
 }

@@ -10,6 +10,8 @@ export interface ActionTarget {
   readonly status: TaskStatus;
   /** Null when it needs no person. */
   readonly need: NeedKind | null;
+  readonly hasNothingToLand?: true;
+  readonly hasTerminal?: true;
 }
 
 export type ActionKey = 'a' | 'A' | 's' | 'r' | 'p' | 'c' | 'd' | 'l' | 't' | 'w';
@@ -39,7 +41,7 @@ export const actions: readonly Action[] = [
     key: 'A',
     label: () => 'approve',
     help: 'approve its work: it lands through the queue',
-    isPossible: isReviewable,
+    isPossible: (target) => isReviewable(target) && !target.hasNothingToLand,
   },
   {
     key: 's',
@@ -71,7 +73,7 @@ export const actions: readonly Action[] = [
     key: 't',
     label: () => 'attach',
     help: 'attach to its agent’s terminal in tmux (Ctrl+B D comes back)',
-    isPossible: ({ status }) => status === 'in_progress',
+    isPossible: ({ status, hasTerminal }) => status === 'in_progress' && hasTerminal === true,
   },
   { key: 'w', label: () => 'worktree', help: 'show the path of its worktree', isPossible: hasBegun },
 ];

@@ -2,6 +2,7 @@
 
 import type { NeedsYou, Overview } from '../../explain/rules/overview.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { ActionTarget } from './actions.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 
 export interface PausedTask {
@@ -19,6 +20,7 @@ export interface WatchRow {
   readonly title: string;
   readonly status: TaskStatus;
   readonly need: NeedsYou | null;
+  readonly hasTerminal?: true;
 }
 
 /** A task that needs a person and works is one row, the first. */
@@ -39,8 +41,13 @@ export function rowsOf(
   return rows.filter(({ task }) => !seen.has(task) && seen.add(task));
 }
 
-function rowOf(panel: Panel, { task, title, status }: PausedTask, need: NeedsYou | null = null): WatchRow {
-  return { panel, task, title, status, need };
+function rowOf(
+  panel: Panel,
+  shown: PausedTask & Pick<ActionTarget, 'hasTerminal'>,
+  need: NeedsYou | null = null,
+): WatchRow {
+  const { task, title, status, hasTerminal } = shown;
+  return { panel, task, title, status, need, ...(hasTerminal && { hasTerminal }) };
 }
 
 export function filtered(overview: Overview, filter: string): Overview {
@@ -65,4 +72,17 @@ export function matches(task: object, filter: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => text.includes(word));
+}
+
+/** The row as the keys see it. */
+export function targetOf({ task, title, status, need, hasTerminal }: WatchRow): ActionTarget {
+  const { kind = null, hasNothingToLand } = need ?? {};
+  return {
+    task,
+    title,
+    status,
+    need: kind,
+    ...(hasNothingToLand && { hasNothingToLand }),
+    ...(hasTerminal && { hasTerminal }),
+  };
 }

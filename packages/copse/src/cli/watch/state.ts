@@ -13,7 +13,7 @@ import { commandOf, effectOfAction } from './effects.ts';
 import { type PressedKey, isSuspend } from '../screen/keys.ts';
 import { editLine, emptyLine, textOf } from './line-editor.ts';
 import type { Mode, Pressed, LinePurpose, WatchState } from './model.ts';
-import { type WatchRow, rowsOf } from './rows.ts';
+import { type WatchRow, rowsOf, targetOf } from './rows.ts';
 
 export const firstState: WatchState = {
   overview: undefined,
@@ -165,7 +165,7 @@ function act(state: WatchState, row: WatchRow | undefined, char: string, now: nu
   if (!isAction) return refuse(`${char} is no key here.`, '? shows all keys');
   if (row === undefined)
     return refuse('No task is selected.', ': runs a command, for example: add "Fix the login"');
-  const target: ActionTarget = { ...row, need: row.need?.kind ?? null };
+  const target: ActionTarget = targetOf(row);
   const possible = possibleActions(target).map(({ key }) => key);
   if (!possible.includes(char as ActionKey))
     return refuse(

@@ -1,7 +1,7 @@
 /** The state of `copse watch` as a frame: panels, below them what is asked or was answered, last the keys that can act. */
 
 import { age } from '../../explain/rules/amounts.ts';
-import type { NeedKind, Overview } from '../../explain/rules/overview.ts';
+import type { NeedKind, NeedsYou, Overview } from '../../explain/rules/overview.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
@@ -12,7 +12,7 @@ import { possibleActions } from './actions.ts';
 import { visibleLine } from './line-editor.ts';
 import type { Message, Mode, LinePurpose, WatchState } from './model.ts';
 import type { Frame, ScreenSize } from './renderer.ts';
-import { filtered, matches } from './rows.ts';
+import { filtered, matches, targetOf } from './rows.ts';
 import { selectedRow } from './state.ts';
 
 type Style = Output['style'];
@@ -68,14 +68,19 @@ const needKeys: Readonly<Record<NeedKind, string | null>> = {
   review: 'A: approve, s: send back',
   attention: 's: send back, A: approve',
   failed: 'r: restart',
-  waiting: 't: attach',
+  waiting: 'l: logs',
   landing: null,
 };
+
+function keysFor({ kind, hasNothingToLand, hasTerminal }: NeedsYou): string | null {
+  if (kind === 'attention' && hasNothingToLand) return 's: send back, c: cancel';
+  return kind === 'waiting' && hasTerminal ? 't: attach' : needKeys[kind];
+}
 
 function withKeys(overview: Overview): Overview {
   const needsYou = overview.needsYou.map((need) => ({
     ...need,
-    command: needKeys[need.kind] ?? need.command,
+    command: keysFor(need) ?? need.command,
   }));
   return { ...overview, needsYou };
 }
@@ -223,7 +228,7 @@ function aboutOf(state: WatchState, purpose: LinePurpose): readonly string[] {
 /** Only those that can act on the selected task. */
 function keysOf(state: WatchState, size: ScreenSize, style: Style): string {
   const row = selectedRow(state);
-  const target = row && { ...row, need: row.need?.kind ?? null };
+  const target = row && targetOf(row);
   const own =
     target === undefined ? [] : possibleActions(target).map((one) => [one.key, one.label(target)] as const);
   const why = target === undefined ? [] : [['Enter', 'why'] as const];

@@ -14,7 +14,7 @@ import {
 } from '../../board/sqlite/snapshots.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { type Surroundings, requireRepository, settingsOf } from '../open.ts';
-import { runningText, whoRuns } from './who-runs.ts';
+import { runningText, stopSteps, whoRuns } from './who-runs.ts';
 
 export interface BoardFile {
   readonly file: string;
@@ -49,8 +49,16 @@ export function findSnapshot({ file }: BoardFile, text: string, cwd: string): st
 }
 
 /** Undefined when nothing of this clone uses the board. */
-export async function whoUses({ home }: Pick<BoardFile, 'home'>): Promise<string | undefined> {
-  return runningText(await whoRuns(home));
+export async function whoUses({ home }: Pick<BoardFile, 'home'>): Promise<BoardUse | undefined> {
+  const running = await whoRuns(home);
+  const text = runningText(running);
+  return text === undefined ? undefined : { text, stop: stopSteps(running) };
+}
+
+interface BoardUse {
+  readonly text: string;
+  /** What ends it, for a person. */
+  readonly stop: readonly [string, ...string[]];
 }
 
 /** The folder to which the present board was moved; null when there was none. */

@@ -25,7 +25,7 @@ export function refuseLostBoard(repository: Repository, file: string): void {
     `The board at ${file} is ${bytes === undefined ? 'gone' : 'empty'}, but this repository has ${traces.join(', ')}. Nothing was changed.`,
     listSnapshots(file).length > 0
       ? 'Put back a snapshot: copse board restore. What git knows since then: copse board rebuild'
-      : 'From an export: copse import <file>. Without one, from what git still knows: copse board rebuild',
+      : 'If you have an export, `copse import` reads it. Without one, from what git still knows: copse board rebuild',
   );
 }
 

@@ -31,8 +31,8 @@ export async function moveBoardTo(surroundings: Surroundings, to: string, at: Ti
   if (running !== undefined)
     return refused(
       'wrong_status',
-      `${running}, so the board cannot move. Nothing was changed.`,
-      'stop the orchestrator (Ctrl+C), and pause its agents: copse pause <id>',
+      `${running.text}, so the board cannot move. Nothing was changed.`,
+      ...running.stop,
     );
   const { address, policy } = await settingsOf(repository, surroundings);
   const file = boardFile(repository);
@@ -84,7 +84,7 @@ async function hasMoved(engine: Engine): Promise<boolean> {
   if (moved !== undefined && !moved.isDone)
     throw new BoardUnavailable(
       `A move of the board at ${engine.location} to ${moved.location} was interrupted.`,
-      'Finish that move first: copse board migrate --to <its address>',
+      'Finish that move first: run `copse board migrate` again with --to and its address.',
     );
   return moved !== undefined;
 }

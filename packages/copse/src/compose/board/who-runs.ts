@@ -7,10 +7,10 @@ import type { StoppedRunner } from '../../agents/ports/runners.ts';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { knownAttempts, readStopped, readRunner } from '../../agents/files/attempt-files.ts';
+import { knownAttempts, readOrdersOf, readStopped, readRunner } from '../../agents/files/attempt-files.ts';
 import { BoardUnavailable } from '../../board/port.ts';
 import { tryFileLock } from '../../git/lock.ts';
-import type { AttemptId } from '../../kernel/ids.ts';
+import type { AttemptId, TaskId } from '../../kernel/ids.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
 import { counted } from '../../kernel/text.ts';
 import { isAlive } from '../../processes/identity.ts';
@@ -33,16 +33,22 @@ export async function asOrchestrator<T>(home: string, work: () => Promise<T>): P
 interface RunningHere {
   readonly orchestrators: readonly number[];
   readonly runners: number;
+  /** Their tasks, as far as their orders can be read. */
+  readonly tasks: readonly TaskId[];
 }
 
 export async function whoRuns(home: string): Promise<RunningHere> {
   const orchestrators = await runningOrchestrators(home);
   let runners = 0;
+  const tasks: TaskId[] = [];
   for (const attempt of knownAttempts(home)) {
     const runner = readRunner(home, attempt);
-    if (runner !== undefined && (await isAlive(runner))) runners += 1;
+    if (runner === undefined || !(await isAlive(runner))) continue;
+    runners += 1;
+    const task = readOrdersOf(home, attempt)?.orders.task;
+    if (task !== undefined) tasks.push(task);
   }
-  return { orchestrators, runners };
+  return { orchestrators, runners, tasks };
 }
 
 async function runningOrchestrators(home: string): Promise<readonly number[]> {
@@ -70,14 +76,28 @@ export function runningText({ orchestrators, runners }: RunningHere): string | u
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)} ${parts.length + runners > 2 || runners > 1 ? 'are' : 'is'} running`;
 }
 
+/** How a person ends them without losing work. */
+export function stopSteps({ orchestrators, tasks }: RunningHere): readonly [string, ...string[]] {
+  const pauses = tasks.map((task) => `copse pause ${task}`);
+  const [first = 'copse status', ...others] = pauses;
+  return orchestrators.length === 0
+    ? [first, ...others]
+    : ['Stop the orchestrator: Ctrl+C in its terminal', ...pauses];
+}
+
 /** Those that run have the older version: they would no longer understand the board. */
 export async function refuseMigrationBeside(home: string, from: number, to: number): Promise<void> {
-  const text = runningText(await whoRuns(home));
+  const running = await whoRuns(home);
+  const text = runningText(running);
   if (text === undefined) return;
   throw new BoardUnavailable(
     `${text} with an older Copse. This Copse would migrate the board from version ${from} to ${to}, which they cannot use. Nothing was changed.`,
-    'Stop the orchestrator (Ctrl+C), let its agents end or pause them (copse pause <id>), then run this again.',
+    `Stop the orchestrator (Ctrl+C), let its agents end or pause them with the older Copse${pauseCommands(running.tasks)}`,
   );
+}
+
+function pauseCommands(tasks: readonly TaskId[]): string {
+  return tasks.length === 0 ? '.' : `: ${tasks.map((task) => `copse pause ${task}`).join('; ')}`;
 }
 
 /** Attempts whose runner could not tell the board why it stopped; the next orchestrator goes on with them. */

@@ -19,13 +19,15 @@ export interface AheadFacts {
   readonly noAgents: Lack | null;
   /** Of a ready task: why no agent of this repository can take it; null when one can. */
   readonly untaken: string | null;
+  /** A person paused the queue that it waits in: why, and the command that resumes it. */
+  readonly paused?: { readonly text: string; readonly resume: string } | undefined;
 }
 
 const NONE_RUNS = 'No orchestrator is running';
 
 export function aheadOf(
   task: Pick<TaskSummary, 'id' | 'state'>,
-  { isOrchestrated, pollIntervalMs, noAgents, untaken }: AheadFacts,
+  { isOrchestrated, pollIntervalMs, noAgents, untaken, paused }: AheadFacts,
 ): Ahead {
   const { id, state } = task;
   switch (state.status) {
@@ -42,6 +44,7 @@ export function aheadOf(
             commands: ['copse orchestrate', doItYourself(id)],
           };
     case 'landing':
+      if (paused !== undefined) return { text: `It waits: ${paused.text}.`, commands: [paused.resume] };
       return isOrchestrated
         ? { text: 'A running orchestrator lands it.', commands: [`copse why ${id}`] }
         : {

@@ -10,8 +10,8 @@ import type { Verdict } from '../../queue/rules/check.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import { usageText } from './amounts.ts';
 import { waitText } from './queue.ts';
-import { oneLine } from './reason.ts';
-import { attentionText, delayText, doneText, failedText, resolvedByText } from './status.ts';
+import { oneLine, waitingClause } from './reason.ts';
+import { attentionText, delayText, doneText, failedText, resolvedByText, stuckClause } from './status.ts';
 import { passCauses } from '../../intake/rules/schedule.ts';
 
 type EventOf<T extends EventType> = Extract<BoardEvent, { readonly type: T }>;
@@ -41,7 +41,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.pull_request_changed': ({ pullRequest }) => oneLine(summarise(pullRequest)),
   'task.queued': () => 'finished, queued to land',
   'task.done': doneText,
-  'task.stuck': ({ reason }) => `its agent asks for a decision: ${oneLine(reason)}`,
+  'task.stuck': (event) => `${stuckClause(event)}: ${oneLine(event.reason)}`,
   'task.crashed': ({ reason, delay, retries, at }) =>
     delay === null
       ? `failed ${failedText(retries, oneLine(reason))}`
@@ -63,9 +63,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
     `${agent} begins ${follows === null ? 'a conversation' : 'a new conversation'}`,
   'session.advanced': ({ phase }) => `its agent is in the phase ${words(phase)}`,
   'session.attention': ({ attention, message }) =>
-    attention === null
-      ? 'its agent no longer waits'
-      : `its agent waits for a person (${attention})${because(message ?? null)}`,
+    attention === null ? 'its agent no longer waits' : `its agent ${waitingClause(attention, message)}`,
   'session.conversation_known': () => 'its agent named its conversation',
   'session.used': ({ usage }) => `its agent used ${usageText(usage)}`,
   'session.asked': ({ question }) =>

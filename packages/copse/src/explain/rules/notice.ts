@@ -103,7 +103,7 @@ export function occasionOf(
         ? undefined
         : occasion(event.attention, event.message ?? '', `why ${task}`);
     case 'task.stuck':
-      return occasion('stuck', event.reason, `restart ${task} --answer "…"`);
+      return occasion('stuck', event.reason, `restart ${task}${event.isByCopse ? '' : ' --answer "…"'}`);
     case 'task.failed':
       return occasion('failed', event.reason, `why ${task}`);
     case 'task.needs_attention':

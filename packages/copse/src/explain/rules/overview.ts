@@ -59,6 +59,9 @@ export interface NeedsYou extends OverviewTask {
   /** How many unfinished tasks wait for it, directly or through others. */
   readonly unblocks: number;
   readonly agent: AgentName | null;
+  /** Of `attention`: it has uncommitted files or no commits, so it can be neither approved nor queued. */
+  readonly hasNothingToLand?: true;
+  readonly hasTerminal?: true;
 }
 
 export interface WorkingTask extends OverviewTask {
@@ -70,6 +73,8 @@ export interface WorkingTask extends OverviewTask {
   readonly node: string | null;
   /** The last line of its output, without control characters; null when there is none on this machine. */
   readonly lastLine: string | null;
+  /** It runs in a terminal that a person can attach to. */
+  readonly hasTerminal?: true;
 }
 
 export interface LandingTask extends OverviewTask {

@@ -5,7 +5,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { age } from './amounts.ts';
-import { attentionText, failureText, resolvedByText, statusTexts } from './status.ts';
+import { attentionText, failureText, resolvedByText, statusTexts, stuckClause } from './status.ts';
 
 /** What the board knows beside the task itself. */
 export interface ReasonFacts {
@@ -61,7 +61,7 @@ export function stopReason({ state, retries }: TaskSummary, summary = ''): StopR
         reason: oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver)),
       };
     case 'stuck':
-      return { clause: statusTexts.stuck, reason: oneLine(state.reason) };
+      return { clause: stuckClause(state), reason: oneLine(state.reason) };
     case 'failed':
       return { clause: failureText(retries), reason: oneLine(state.reason) };
     default:
@@ -70,7 +70,7 @@ export function stopReason({ state, retries }: TaskSummary, summary = ''): StopR
 }
 
 const attentions: Readonly<Record<Attention, string>> = {
-  permission: 'asks for a permission',
+  permission: 'waits for permission',
   idle: 'waits for you',
 };
 

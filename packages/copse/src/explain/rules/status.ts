@@ -8,6 +8,7 @@ import {
   type AttentionCause,
   type Delay,
   type DoneHow,
+  type StuckBy,
   type TaskState,
   type TaskStatus,
   delayCauses,
@@ -39,6 +40,10 @@ const doneTexts: Readonly<Record<DoneHow, string>> = {
 export function doneText({ how, commit }: Pick<Extract<TaskState, { status: 'done' }>, 'how' | 'commit'>) {
   const isOnTarget = how === 'landed' || how === 'pull_request';
   return isOnTarget && commit !== null ? `${doneTexts[how]} as ${commit.slice(0, 10)}` : doneTexts[how];
+}
+
+export function stuckClause({ isByCopse }: StuckBy): string {
+  return isByCopse ? 'it cannot go on without you' : statusTexts.stuck;
 }
 
 /** `reason` says the same with details, or only the details. */

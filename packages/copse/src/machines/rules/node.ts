@@ -200,7 +200,7 @@ function refuseTaken(name: string, others: readonly Node[]): Refused | undefined
   return refused(
     'invalid',
     `Another node has the name ${other.name}: ${other.id}.`,
-    `copse node rename ${other.id} <another name>`,
+    `copse node rename ${other.id} ${other.name}-2`,
     `copse node leave ${other.id}`,
   );
 }

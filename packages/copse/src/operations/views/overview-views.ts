@@ -3,6 +3,7 @@
 import type { Why } from '../../explain/why.ts';
 import type { Overview } from '../../explain/rules/overview.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
+import { splitRemark } from '../../kernel/shell.ts';
 import { time } from '../../kernel/time.ts';
 
 /** `here`: the task of the worktree in which the command runs. */
@@ -19,7 +20,8 @@ export function overviewView({ at, needsYou, working, landing, ready, ...rest }:
 }
 
 function hereView({ task: { id, title, state }, because, next }: Why) {
-  return { task: id, title, status: state.status, since: time(state.since), because, next };
+  const commands = next.map((step) => splitRemark(step).command);
+  return { task: id, title, status: state.status, since: time(state.since), because, next: commands };
 }
 
 function withTime<T extends { readonly since: Timestamp }>(one: T) {

@@ -65,6 +65,20 @@ export function readQueue(stored: MergeQueue): MergeQueue {
     : { ...stored, stalled: { ...stalled, reason: readWaitReason(stalled.reason) } };
 }
 
+/** Why a pause holds a landing; null when none does. */
+export function pausedBy(
+  { accept, land }: MergeQueue['paused'],
+  { queuedAt }: { readonly queuedAt: Timestamp },
+): WaitReason | null {
+  if (accept !== null && queuedAt >= accept.since) return { kind: 'not_accepted', comment: accept.reason };
+  return land === null ? null : { kind: 'paused', comment: land.reason };
+}
+
+/** A leader recorded this wait, and the queue was resumed since. The next leader clears it. */
+export function isResumedSince({ kind }: WaitReason, { accept, land }: MergeQueue['paused']): boolean {
+  return (kind === 'paused' && land === null) || (kind === 'not_accepted' && accept === null);
+}
+
 export function decidePauseQueue(
   queue: MergeQueue,
   what: QueueSwitch,

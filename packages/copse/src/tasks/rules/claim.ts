@@ -57,7 +57,8 @@ export function decideClaim(
     return refusedFor(task, `Cannot ${act} ${task.id}: it ${statusPredicate(task.state.status)}.`);
   }
   const { delay } = task.state;
-  if (delay !== null && delay.until > at) {
+  // A delay spaces the retries of agents; a person who takes the task may begin at once.
+  if (delay !== null && delay.until > at && claimant.isByHand !== true) {
     const because = delayCauses[delay.because];
     return refused(
       'too_early',

@@ -57,7 +57,7 @@ export function decideAddedBy(
   { mostAddedByAgents: most, deepestAddedByAgents: deepest }: Policy['task'],
 ): AddedBy | Refused {
   const depth = (from.addedBy?.depth ?? 0) + 1;
-  const instead = `copse stuck ${from.id} --reason "…" (asks a person to add it)`;
+  const instead = `copse stuck ${from.id} --reason "…" # asks a person to add it`;
   if (accept.length > 0)
     return refused(
       'not_this_session',
@@ -140,6 +140,10 @@ export function decidePromote(task: Task, statusOf: StatusOf, at: Timestamp): De
 }
 
 export function decidePause(task: Task, at: Timestamp): Decision<TaskEvent> {
+  if (task.state.status === 'stuck') {
+    const why = task.state.isByCopse ? 'no agent runs' : 'its agent has already stopped with a question';
+    return refusedFor(task, `Cannot pause ${task.id}: ${why}.`);
+  }
   return refuseUnlessAllowed(task, 'pause') ?? decided({ type: 'task.paused', id: task.id, at });
 }
 

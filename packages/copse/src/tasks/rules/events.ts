@@ -14,6 +14,7 @@ import type {
   DoneHow,
   HandbackReason,
   MoveTarget,
+  StuckBy,
   Task,
   TaskDefinition,
   TaskOrigin,
@@ -60,7 +61,7 @@ export type TaskEvent =
       readonly commit: CommitId | null;
       readonly head?: CommitId;
     })
-  | (Of<'task.stuck'> & { readonly reason: string })
+  | (Of<'task.stuck'> & { readonly reason: string } & StuckBy)
   | (Of<'task.crashed'> & { readonly reason: string; readonly retries: number; readonly delay: Delay | null })
   /** By its settings, not by a crash. */
   | (Of<'task.failed'> & { readonly reason: string })
@@ -164,7 +165,9 @@ function changed(
         retries: 0,
       };
     case 'task.stuck':
-      return { state: { status: 'stuck', since, reason: event.reason } };
+      return {
+        state: { status: 'stuck', since, reason: event.reason, ...(event.isByCopse && { isByCopse: true }) },
+      };
     case 'task.crashed':
       return {
         retries: event.retries,

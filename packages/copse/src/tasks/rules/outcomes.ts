@@ -24,6 +24,7 @@ import {
   type AttentionCause,
   type DoneHow,
   type HandbackReason,
+  type StuckBy,
   type Task,
   refuseUnlessAllowed,
   statusPredicate,
@@ -66,6 +67,7 @@ export function decideStuck(
   token: FencingToken,
   reason: string,
   at: Timestamp,
+  { isByCopse }: StuckBy = {},
 ): Decision<TaskEvent> {
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'stuck');
   if (refusal) return refusal;
@@ -76,7 +78,7 @@ export function decideStuck(
       'copse stuck --reason "…"',
     );
   }
-  return decided({ type: 'task.stuck', id: task.id, at, reason });
+  return decided({ type: 'task.stuck', id: task.id, at, reason, ...(isByCopse && { isByCopse }) });
 }
 
 /** `token` belongs to the dead attempt: a crash that is noticed late must not end its successor. */

@@ -170,12 +170,17 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   head_lost: 'its finished commit was only on a machine that is gone',
 };
 
+/** Set when Copse stopped it, for a fault that a retry would meet again or for a limit: its agent asked nothing. */
+export interface StuckBy {
+  readonly isByCopse?: true;
+}
+
 export type TaskState =
   | { readonly status: 'pending'; readonly since: Timestamp }
   | { readonly status: 'ready'; readonly since: Timestamp; readonly delay: Delay | null }
   | { readonly status: 'in_progress'; readonly since: Timestamp; readonly claim: Claim }
   | { readonly status: 'paused'; readonly since: Timestamp }
-  | { readonly status: 'stuck'; readonly since: Timestamp; readonly reason: string }
+  | ({ readonly status: 'stuck'; readonly since: Timestamp; readonly reason: string } & StuckBy)
   | {
       readonly status: 'in_review';
       readonly since: Timestamp;
@@ -312,7 +317,8 @@ export const taskTransitions: Transitions = {
     landing: ['needs_attention'],
     in_review: ['needs_attention'],
   },
-  pause: { in_progress: ['paused'], stuck: ['paused'] },
+  // A stuck task has no agent to pause, and its question would be lost.
+  pause: { in_progress: ['paused'] },
   cancel: {
     pending: ['cancelled'],
     ready: ['cancelled'],

@@ -415,7 +415,7 @@ async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<
     kind: 'refused',
     because: 'no_base',
     reason: `${missing}, so ${task} cannot start.`,
-    next: [hasRemote ? 'git fetch' : 'git commit --allow-empty -m "first"'],
+    next: [hasRemote ? 'git fetch' : 'git commit --allow-empty --message="First commit"'],
   };
 }
 

@@ -16,9 +16,10 @@ export interface ListedWorktree {
   readonly path: string;
   /**
    * `idle`: as `active`, but its task is not being worked on. `left_over`: its task is over, and it has work that did not land, or none at all. `missing`: the folder was deleted.
+   * `no_folder`: it never had one, as the revert that `copse undo` commits.
    * `broken`: it is no longer a worktree of this repository; `why` says why.
    */
-  readonly status: WorkspaceStatus | 'idle' | 'left_over' | 'missing' | 'broken';
+  readonly status: WorkspaceStatus | 'idle' | 'left_over' | 'no_folder' | 'missing' | 'broken';
   readonly why: string | null;
   /** Null when the board has no such task. */
   readonly taskStatus: TaskStatus | null;
@@ -96,8 +97,11 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
   const of = { workspace, path, taskStatus, title: task?.title ?? null };
   if (facts.state !== 'healthy') {
     const isGone = facts.state === 'absent';
-    const why = isGone ? 'its folder is gone' : facts.why;
-    const status = isGone ? 'missing' : 'broken';
+    // Without a session, `copse undo` made it.
+    const isBranchOnly = isGone && task?.session === null;
+    const gone = isBranchOnly ? 'only a branch, made by copse undo' : 'its folder is gone';
+    const why = isGone ? gone : facts.why;
+    const status = isBranchOnly ? 'no_folder' : isGone ? 'missing' : 'broken';
     return {
       ...of,
       status,

@@ -48,13 +48,13 @@ export function describeConflict(
   },
 ): string {
   const { task, target, files, with: others, isNews } = conflict;
-  // In the queue it may be a person's: `finish` is then over.
-  const again = isNews ? 'finish again' : `finish again (an agent) or run \`copse merge ${task}\` (a person)`;
   const both = others.length > 0 ? ' Keep the intent of both sides.' : '';
+  const advice = `Merge the target with \`copse sync ${task} --conflict\`, resolve, commit, and finish again.${both}`;
   return [
     `The branch of ${task} conflicts with ${shown(target)}${isNews ? ', which moved meanwhile' : ''}:`,
     listed(files),
-    `Merge the target with \`copse sync ${task} --conflict\`, resolve, commit, and ${again}.${both}`,
+    // After the queue, a person may read it; an agent gets CONFLICT_ADVICE with its prompt.
+    ...(isNews ? [advice] : []),
     ...describeSides(conflict),
   ].join('\n');
 }

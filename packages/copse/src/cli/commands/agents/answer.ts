@@ -1,5 +1,4 @@
-import { answerQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
-import { refusedFor } from '../../../tasks/rules/task.ts';
+import { answerQuestion, noQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -25,7 +24,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       const open = task && (await openQuestionOf(context.board, task));
       if (options.json) cli.output.json({ task: id, question: open ? questionView(open) : null });
       else if (task === undefined) fail('not_found', `The board has no task ${id}.`, 'copse list');
-      else if (open === undefined) orFail(refusedFor(task, `The agent of ${id} asks no question.`));
+      else if (open === undefined) orFail(await noQuestion(context.board, task));
       else {
         cli.output.line(`${id} ${shown(task.title)}`);
         cli.output.line(indented(questionText(open, context.clock.now()), 4));

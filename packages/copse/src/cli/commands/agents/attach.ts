@@ -1,7 +1,12 @@
+import type { BoardReader } from '../../../board/port.ts';
+import { configOf, requireRepository } from '../../../compose/open.ts';
+import { effectiveAgent } from '../../../config/effective.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
+import { shown } from '../../../kernel/text.ts';
 import { terminalName } from '../../../workspaces/rules/naming.ts';
 import { joinTerminal } from '../../../compose/on-demand.ts';
 import { fail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
@@ -17,7 +22,7 @@ export async function run({ cli, words }: Invocation): Promise<void> {
         fail('not_found', `${id} has no terminal: no agent has started on it.`, `copse why ${id}`);
       return fail(
         'not_found',
-        `${id} has no terminal: its agent is still starting, has ended, or does not run in tmux.`,
+        `${id} has no terminal: ${await whyNone(cli, board, id)}.`,
         `copse logs ${id} --follow`,
         `copse why ${id}`,
       );
@@ -26,4 +31,15 @@ export async function run({ cli, words }: Invocation): Promise<void> {
     return terminalName(id);
   });
   await joinTerminal(name, cli);
+}
+
+async function whyNone(cli: Cli, board: BoardReader, id: TaskId): Promise<string> {
+  const state = (await board.get('task', id))?.state;
+  if (state?.status !== 'in_progress') return 'its agent has ended';
+  const { agent, isByHand } = state.claim;
+  if (isByHand) return 'a person works on it';
+  const terminal = effectiveAgent(await configOf(requireRepository(cli)), agent)?.terminal;
+  return terminal === 'tmux'
+    ? 'its agent is still starting, or its tmux has ended'
+    : `${shown(agent)} does not run in tmux; in copse.yml, \`terminal: tmux\` makes it`;
 }

@@ -1,5 +1,7 @@
 import { raiseAttention } from '../../../agents/act/answer.ts';
 import type { Attention } from '../../../agents/rules/session/session.ts';
+import { waitingClause } from '../../../explain/rules/reason.ts';
+import { shown } from '../../../kernel/text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { tellPeople, withReporting } from './report-here.ts';
@@ -25,7 +27,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json({ task, attention, isNew: raised === 'raised' });
     else if (raised === 'unchanged') cli.output.line(`Nothing changed: this is known of ${task}.`);
     else if (attention === null) cli.output.line(`${task} no longer needs attention.`);
-    else cli.output.line(`${task} waits for a person: ${attention}.`);
+    else cli.output.line(`${task} ${shown(waitingClause(attention, options.message))}`);
     if (raised === 'raised') await tellPeople(cli, context, after);
   });
 }

@@ -43,6 +43,8 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  if (options.json && !options.dryRun)
+    fail('usage', '--json needs --dry-run.', 'copse orchestrate --dry-run --json');
   const limited = limitsOf(options);
   const told = toldBy(cli, options);
   const waits = waitForBoard(cli, ['SIGINT']);

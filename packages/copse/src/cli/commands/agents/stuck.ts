@@ -4,6 +4,7 @@ import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
 import { tellPeople, withReporting } from './report-here.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly reason?: string;
@@ -25,8 +26,10 @@ function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandl
   if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
   else if (said === 'by_hand') {
     output.line(`${task} is stuck: it waits for a person's decision.`);
-    output.line(output.style('dim', `  → copse restart ${task} --answer "…"`));
-    output.line(output.style('dim', `  → copse work ${task} --resume # to go on by hand`));
+    printSteps(output, [
+      `copse restart ${task} --answer "…"`,
+      `copse work ${task} --resume # to go on by hand`,
+    ]);
   } else {
     output.line(`Reported ${task} as stuck.`);
     output.line(

@@ -16,8 +16,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   if (running !== undefined)
     return fail(
       'wrong_status',
-      `${running}, so the board cannot be rebuilt. Nothing was changed.`,
-      'stop the orchestrator (Ctrl+C), and pause its agents: copse pause <id>',
+      `${running.text}, so the board cannot be rebuilt. Nothing was changed.`,
+      ...running.stop,
     );
   const context = await openForRebuild(cli);
   try {
@@ -39,9 +39,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       const before = was === null ? '' : ` (was ${was})`;
       cli.output.line(`  ${task.id} ${task.state.status}${before} ${shown(task.title)}`);
     }
-    if (rebuilt.length > 0)
+    const [first] = rebuilt;
+    if (first !== undefined)
       cli.output.line(
-        'Titles come from commits and branches; each task names the facts that are lost: copse show <id>',
+        `Titles come from commits and branches; each task names the facts that are lost: copse show ${first.task.id}`,
       );
   } finally {
     await Promise.all([context.git.close(), context.board.close()]);

@@ -9,6 +9,7 @@ import {
   whoUses,
 } from '../../../compose/board/file.ts';
 import { timestamp } from '../../../kernel/ids.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { time } from '../../../kernel/time.ts';
 import { canAsk, choose, confirm } from '../../ask.ts';
@@ -30,7 +31,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     return fail('not_found', `There is no snapshot ${shown(name)}.`, 'copse board restore');
   await refuseBeside(board);
   if (!(await isMeant(cli, from, options)))
-    return fail('invalid', 'Nothing was changed.', `copse board restore ${name} --yes`);
+    return fail('invalid', 'Nothing was changed.', `copse board restore ${shellWord(name)} --yes`);
   const aside = await restoreBoard(board, from, timestamp(Date.now()));
   if (options.json) return cli.output.json({ restored: from, board: board.file, aside });
   cli.output.line(`Restored ${shown(board.file)} from ${shown(from)}`);
@@ -48,8 +49,8 @@ async function chosen(
     return fail(
       'not_found',
       'There are no snapshots of the board.',
-      'copse import <export>',
       'copse board rebuild',
+      'copse import --help # if you have an export of the board',
     );
   const now = timestamp(Date.now());
   if (canAsk(cli, options)) {
@@ -59,7 +60,8 @@ async function chosen(
   if (options.json) cli.output.json({ snapshots: snapshots.map((one) => ({ ...one, at: time(one.at) })) });
   else {
     for (const one of snapshots) cli.output.line(described(one, now));
-    cli.output.line('Put one back: copse board restore <name>');
+    const usable = snapshots.find(({ content }) => content.kind === 'board');
+    if (usable) cli.output.line(`Put one back: copse board restore ${shellWord(usable.name)}`);
   }
   return undefined;
 }
@@ -77,8 +79,8 @@ async function refuseBeside(board: BoardFile): Promise<void> {
   if (running === undefined) return;
   fail(
     'wrong_status',
-    `${running}, so the board cannot be replaced. Nothing was changed.`,
-    'stop the orchestrator (Ctrl+C), and pause its agents: copse pause <id>',
+    `${running.text}, so the board cannot be replaced. Nothing was changed.`,
+    ...running.stop,
   );
 }
 

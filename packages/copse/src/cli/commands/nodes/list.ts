@@ -20,7 +20,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     if (nodes.length === 0) {
       const hasLeft = !options.all && (await loadNodes(context, { withLeft: true })).length > 0;
       cli.output.line(hasLeft ? 'All nodes left: copse node list --all' : 'No node has joined this board.');
-      cli.output.line('  → copse up --node-name <name>');
+      cli.output.line('  → copse up');
       return;
     }
     const here = nodeHere(requireRepository(cli));

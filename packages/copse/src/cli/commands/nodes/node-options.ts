@@ -40,8 +40,7 @@ export async function requireNode(context: Pick<Context, 'board'>, text: string)
   const found = nodes.filter(({ node }) => node.id === wanted || node.name.toLowerCase() === wanted);
   const node = found.find((one) => one.node.leftAt === null) ?? found[0];
   if (node !== undefined) return node;
-  if (nodes.length === 0)
-    return fail('not_found', 'No node has joined this board.', 'copse up --node-name <name>');
+  if (nodes.length === 0) return fail('not_found', 'No node has joined this board.', 'copse up');
   return fail(
     'not_found',
     `The board has no node ${JSON.stringify(shown(text.slice(0, 60)))}.`,

@@ -1,5 +1,8 @@
+import { nextSteps } from '../../../explain/next-steps.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
+import { firstLine } from '../../../explain/rules/status.ts';
 import { type LandingResult, landNow, queueTask } from '../../../queue/act/merge.ts';
+import { loadPaused } from '../../../queue/act/paused.ts';
 import { skipChecks } from '../../../queue/act/control.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import type { BranchName, TaskId } from '../../../kernel/ids.ts';
@@ -13,6 +16,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
 import { requireTaskIds } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly now?: boolean;
@@ -23,15 +27,21 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withRun(cli, {}, async (context) => {
     const ids = [...new Set(await requireTaskIds(context.board, words))];
     const landings: Landing[] = [];
-    for (const id of ids) landings.push(orFail(await queueTask(context, id)));
+    const unaccepted = new Map<TaskId, string>();
+    for (const id of ids) {
+      const state = (await context.board.get('task', id))?.state;
+      if (state?.status === 'needs_attention' && state.because === 'accept')
+        unaccepted.set(id, firstLine(state.reason));
+      landings.push(orFail(await queueTask(context, id)));
+    }
     if (options.now) orFail(await skipChecks(context, ids));
-    const landed = await landAll(cli, context, landings, options);
+    const landed = await landAll(cli, context, landings, { ...options, unaccepted });
     if (options.json) cli.output.json({ landings: landed.map(resultView) });
     const [only, ...others] = landed;
     if (!options.json && only?.kind === 'landed' && others.length === 0)
-      cli.output.line(cli.output.style('dim', `  → copse undo ${only.task} # takes it back`));
+      printSteps(cli.output, [`copse undo ${only.task} # takes it back`]);
     const failed = landed.filter(({ kind }) => kind !== 'landed');
-    const [first, ...further] = failed.map(explain);
+    const [first, ...further] = await Promise.all(failed.map((one) => explain(context, one)));
     for (const { reason } of further) cli.output.note(shown(reason));
     if (first !== undefined) throw new CommandFailed(first);
   });
@@ -45,7 +55,7 @@ async function landAll(
   cli: Cli,
   context: RunContext,
   landings: readonly Landing[],
-  options: Options,
+  { unaccepted, ...options }: Options & { readonly unaccepted: ReadonlyMap<TaskId, string> },
 ): Promise<readonly LandingResult[]> {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
@@ -54,7 +64,7 @@ async function landAll(
   const view = openLandingView(cli, context, landings, options);
   try {
     const telling = {
-      ended: (one: LandingResult) => tell(cli, context, view, one),
+      ended: (one: LandingResult) => tell(cli, context, view, one, unaccepted.get(one.task)),
       ledElsewhere: (text: string) => view.say([text]),
     };
     return await new Waiting(context, landings, telling, stop.signal).run();
@@ -186,7 +196,13 @@ function interrupted(task: TaskId): LandingResult {
   return { kind: 'waiting', task, reason: 'you stopped waiting' };
 }
 
-function tell({ output }: Cli, context: RunContext, view: LandingView, landed: LandingResult): void {
+function tell(
+  { output }: Cli,
+  context: RunContext,
+  view: LandingView,
+  landed: LandingResult,
+  unaccepted: string | undefined,
+): void {
   if (landed.kind !== 'landed') return;
   const { task, commit, isVerified, notes, promoted } = landed;
   const hasChecks = Object.keys(context.landing.checks).length > 0;
@@ -194,6 +210,9 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
   const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
   view.say([
     `${output.style('green', 'Landed')} ${task} as ${commit.slice(0, 10)}${unverified}`,
+    ...(unaccepted === undefined
+      ? []
+      : [output.style('yellow', `    Landed although its a${shown(unaccepted.slice(1))}`)]),
     ...removedText(landed).map((line) => `    ${line}`),
     ...notes.map((note) => `    ${shown(note)}`),
     ...promoted.map((one) => `    ${one} is ready now`),
@@ -208,20 +227,22 @@ function removedText({ removed }: Extract<LandingResult, { kind: 'landed' }>): r
   return [`Removed its worktree ${shown(worktree)}${also}`];
 }
 
-function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {
+type Failed = ConstructorParameters<typeof CommandFailed>[0];
+
+async function explain(context: RunContext, landed: LandingResult): Promise<Failed> {
   const { task } = landed;
   switch (landed.kind) {
     case 'refused':
       return {
         code: 'wrong_status',
         reason: landed.cause.reason,
-        next: [`copse resume ${task}`, `copse work ${task} --resume`],
+        next: await refusedSteps(context, task),
       };
     case 'waiting':
       return {
         code: 'wrong_status',
         reason: `${task} stays in the queue: ${landed.reason}.`,
-        next: [`copse merge ${task}`, 'copse orchestrate', `copse queue cancel ${task}`],
+        next: [...(await landingSteps(context, task)), `copse queue cancel ${task}`],
       };
     case 'gone':
       return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
@@ -230,4 +251,20 @@ function explain(landed: LandingResult): ConstructorParameters<typeof CommandFai
     default:
       return unreachable(landed);
   }
+}
+
+/** It needs attention now: what `copse why` proposes, without what was just refused. */
+async function refusedSteps(context: RunContext, id: TaskId): Promise<readonly string[]> {
+  const task = await context.board.get('task', id);
+  if (task?.state.status !== 'needs_attention') return [`copse why ${id}`];
+  const steps = await nextSteps(context, task);
+  return steps.filter((step) => !step.startsWith(`copse merge ${id}`) && !step.startsWith('copse cancel '));
+}
+
+/** A pause stops `copse merge` and orchestrators alike. */
+async function landingSteps({ board }: RunContext, id: TaskId): Promise<readonly string[]> {
+  const state = (await board.get('task', id))?.state;
+  const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
+  const paused = await loadPaused(board, landing);
+  return paused === undefined ? [`copse merge ${id}`, 'copse orchestrate'] : [paused.resume];
 }

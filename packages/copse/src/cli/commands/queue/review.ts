@@ -18,6 +18,7 @@ import { taskLine } from '../../screen/render.ts';
 import { printReview } from '../../screen/review-text.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly approve?: boolean;
@@ -99,7 +100,7 @@ async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
     return;
   }
   if (canAsk(cli, options)) return ask(reviewing, review);
-  for (const step of reviewCommands(review)) output.line(output.style('dim', `  → ${step}`));
+  printSteps(output, reviewCommands(review));
 }
 
 async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {

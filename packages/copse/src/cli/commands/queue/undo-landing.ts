@@ -10,6 +10,7 @@ import { orFail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { withRun } from '../../with-run.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly dryRun?: boolean;
@@ -48,5 +49,5 @@ function print(output: Output, { task, target, landed, commits, diff, undo }: La
       : isQueued
         ? `copse merge ${undo.id} # lands it now; a running orchestrator does the same`
         : `copse review ${undo.id}`;
-  output.line(output.style('dim', `  → ${next}`));
+  printSteps(output, [next]);
 }

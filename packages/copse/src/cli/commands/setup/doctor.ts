@@ -21,6 +21,7 @@ import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
 import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
+import { splitRemark } from '../../../kernel/shell.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { time } from '../../../kernel/time.ts';
 import { delayCauses } from '../../../tasks/rules/task.ts';
@@ -28,6 +29,7 @@ import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { PENDING_REMEDY, pendingText } from '../../pending.ts';
+import { stepLines } from '../../after/next-steps.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -52,13 +54,18 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     ...(await confinement(cli)),
   ];
   if (options.json) {
-    cli.output.json({ checks: checks.map((check) => ({ ...check, ok: check.state !== 'problem' })) });
+    cli.output.json({
+      checks: checks.map(({ remedy, ...check }) => {
+        const ok = check.state !== 'problem';
+        return { ...check, remedy: remedy && splitRemark(remedy).command, ok };
+      }),
+    });
   } else {
     for (const { name, state, found, remedy } of checks) {
       const [colour, mark] = marks[state];
       const lines = shown(found).replaceAll('\n', `\n${' '.repeat(13)}`);
       cli.output.line(`${cli.output.style(colour, mark)} ${name.padEnd(10)} ${lines}`);
-      if (remedy) cli.output.line(`  → ${remedy}`);
+      for (const line of remedy ? stepLines(remedy) : []) cli.output.line(line);
     }
   }
   if (!options.json && checks.some(({ state }) => state === 'missing'))

@@ -49,11 +49,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   output.line('Next:');
   if (!(await hasBase(cli))) output.line('  git add copse.yml && git commit --message="Set Copse up"');
   output.line('  copse add "Say hello in the README"');
-  if (installed.length > 0) output.line('  copse orchestrate --until-idle');
-  else {
-    output.line('  copse agents detect   # no agent is installed; this says how to install one');
-    output.line('  copse orchestrate --until-idle');
-  }
+  if (installed.length === 0) output.line('  copse agents detect');
+  output.line('  copse orchestrate --until-idle');
+  if (installed.length === 0)
+    output.line('No agent is installed; copse agents detect says how to install one.');
 }
 
 /** One question about all files at the first use. Those that a person does not agree to count as absent. */

@@ -155,11 +155,11 @@ function lines(
   if (live.length + finished.length === 0 && !hasMore)
     return [isFiltered ? 'No task matches.' : 'The board is empty. Add a task: copse add "…"'];
   const look = { output, now: clock.now(), columns: columnsFor(output) };
-  let isCut = false;
+  let firstCut: TaskId | undefined;
   const line = (task: TaskSummary) => {
     const found = findings(task.id);
     const text = listLine(task, facts.get(task.id) ?? NO_FACTS, look, found.length > 0 ? MARK_WIDTH : 0);
-    isCut ||= text.endsWith('…') && text.includes('\n');
+    if (text.endsWith('…') && text.includes('\n')) firstCut ??= task.id;
     return withCollisions(text, found, output);
   };
   const bold = (text: string) => output.style('bold', text);
@@ -174,7 +174,7 @@ function lines(
   ];
   return [
     ...printed,
-    ...(isCut && output.isTerminal ? [dim('The whole reason: copse why <id>')] : []),
+    ...(firstCut && output.isTerminal ? [dim(`The whole reason: copse why ${firstCut}`)] : []),
     ...(hasMore ? [dim(isLimited ? 'More of them: copse list' : 'All of them: copse list --all')] : []),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Session } from '../../../agents/rules/session/session.ts';
 import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
-import { oneLine } from '../../../explain/rules/reason.ts';
+import { oneLine, waitingClause } from '../../../explain/rules/reason.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
@@ -112,7 +112,7 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
     ['accept', list(task.accept)],
     ['waits', waitsText(task, now)],
     ['undone', undoneText(facts.undoing)],
-    ['attention', facts.question ? null : facts.attention],
+    ['attention', facts.question || !facts.attention ? null : waitingClause(facts.attention, facts.message)],
     ['summary', facts.finish?.summary ? indented(shown(facts.finish.summary), 8).trimStart() : null],
     ['warnings', warningsText(facts.finish?.notes ?? [])],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
@@ -162,11 +162,12 @@ function processText({ process }: ShowFacts): string | null {
   return `pid ${pid} on this machine, ${isAlive ? 'alive' : 'gone: an orchestrator restarts the task'}`;
 }
 
-function worktreeText({ workspace }: ShowFacts): string | null {
+function worktreeText({ workspace, session }: ShowFacts): string | null {
   if (!workspace?.worktree) return null;
   const { disposition, worktree } = workspace;
   const path = shown(worktree.path);
   if (disposition.is === 'released') return `${path} (removed)`;
+  if (session === undefined) return 'none: only a branch, made by copse undo';
   return disposition.is === 'kept' ? `${path} (kept: ${shown(oneLine(disposition.detail))})` : path;
 }
 

@@ -12,6 +12,7 @@ import { cut } from '../../screen/screen.ts';
 import { taskLine } from '../../screen/render.ts';
 import { taskOfFolder } from '../workspaces/task-of-folder.ts';
 import { explainNoBoard } from '../setup/alone.ts';
+import { stepLines } from '../../after/next-steps.ts';
 
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   if (!options.json && !(await hasBoard(cli))) return explainNoBoard(cli);
@@ -47,7 +48,7 @@ function linesHere({ output }: Cli, { task, because, next }: Why, { clock }: Loo
   const lines = [
     line,
     ...(first === undefined ? [] : [`    ${shown(first).replaceAll('\n', '\n    ')}`]),
-    ...(command === undefined ? [] : [output.style('dim', `  → ${command}`)]),
+    ...(command === undefined ? [] : stepLines(command).map((step) => output.style('dim', step))),
     '',
   ].flatMap((text) => text.split('\n'));
   return output.isTerminal ? lines.map((text) => cut(text, output.columns())) : lines;

@@ -1,4 +1,5 @@
 import { whyTask } from '../../../explain/why.ts';
+import { splitRemark } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
@@ -6,19 +7,20 @@ import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import { withLook } from '../../../compose/look.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withLook(cli, async (context) => {
     const id = await requireTaskOrHere(context.board, cli, words[0]);
     const { task, because, next } = orFail(await whyTask(context, id));
     if (options.json) {
-      cli.output.json({ task: taskView(task), because, next });
+      cli.output.json({ task: taskView(task), because, next: next.map((step) => splitRemark(step).command) });
       return;
     }
     const { state: _, ...rest } = task;
     cli.output.line(taskLine({ ...rest, state: withoutReason(task.state) }, cli.output, context.clock.now()));
     for (const line of because) cli.output.line(`    ${shown(line).replaceAll('\n', '\n    ')}`);
-    for (const command of next) cli.output.line(cli.output.style('dim', `  → ${command}`));
+    printSteps(cli.output, next);
   });
 }
 

@@ -1,7 +1,10 @@
 import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { type WorkspaceContext, workspaceOf } from '../../../workspaces/act/context.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import { printAhead } from '../../after/ahead.ts';
 import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -27,11 +30,24 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     cli.output.line(describe(task, outcome));
     if (outcome.kind === 'conflict_left') {
       for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
+      printSteps(cli.output, await conflictLeftSteps(context, task));
     }
     for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
     const now = outcome.kind === 'conflict_left' ? undefined : await context.board.get('task', task);
     if (now) await printAhead(cli, context, now);
   });
+}
+
+/** The merge waits in the worktree for a commit. */
+async function conflictLeftSteps(context: WorkspaceContext, id: TaskId): Promise<readonly string[]> {
+  const folder = shellWord((await workspaceOf(context, id))?.worktree?.path ?? '.');
+  const task = await context.board.get('task', id);
+  const then = task?.state.status === 'in_progress' ? 'finish' : 'merge';
+  return [
+    `cd ${folder} # resolve these files there, and commit`,
+    `copse ${then} ${id} # after your commit`,
+    `git -C ${folder} merge --abort # to undo the merge instead`,
+  ];
 }
 
 const NAMED = 10;
@@ -54,7 +70,7 @@ function describe(task: TaskId, outcome: Synced): string {
     case 'rebased':
       return `Rebased ${task} onto ${base} (${counted(outcome.files, 'file')}).`;
     case 'conflict_left':
-      return `${base} and ${task} conflict. Resolve these files in the worktree and commit, or: git merge --abort`;
+      return `Merged ${base} into ${task}; ${counted(outcome.paths.length, 'file')} ${outcome.paths.length === 1 ? 'conflicts' : 'conflict'}:`;
     default:
       return unreachable(outcome);
   }

@@ -8,6 +8,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { undoLanded } from '../queue/undo-landing.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
+import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   /** Of a landed task: bring back its worktree instead of undoing the landing. */
@@ -58,7 +59,7 @@ async function undoWorktree(
     }
     const next =
       what === 'removal' ? `copse cleanup ${task} # removes it again` : `copse undo ${task} # undoes this`;
-    cli.output.line(cli.output.style('dim', `  → ${next}`));
+    printSteps(cli.output, [next]);
     return undefined;
   });
 }

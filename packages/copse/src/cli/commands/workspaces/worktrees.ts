@@ -77,6 +77,7 @@ const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style
   released: 'dim',
   kept: 'yellow',
   left_over: 'dim',
+  no_folder: 'dim',
   missing: 'red',
   broken: 'red',
 };
@@ -91,7 +92,7 @@ function print({ output }: Cli, one: ListedWorktree, now: Timestamp, size: Folde
   output.line(`${output.style(styles[status], head)}${since}${name}`.trimEnd());
   const facts = [...details(one), ...(size === undefined ? [] : [sizeText(size)])];
   for (const line of factLines(facts, columns - INDENT.length)) output.line(`${INDENT}${line}`);
-  output.line(output.style('dim', `${INDENT}${shown(path)}`));
+  if (status !== 'no_folder') output.line(output.style('dim', `${INDENT}${shown(path)}`));
 }
 
 const INDENT = '      ';
@@ -123,6 +124,7 @@ function nextOf({ workspace: { task }, isReadyToMerge, taskStatus }: ListedWorkt
 function details(one: ListedWorktree): readonly string[] {
   const { workspace, branch, ahead, uncommitted, operation, why, taskStatus, status } = one;
   const task = taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`;
+  if (status === 'no_folder') return [task, branch === null ? '' : shown(branch), shown(why ?? '')];
   if (status === 'missing' || status === 'broken') return [task, shown(why ?? '')];
   return [
     task,

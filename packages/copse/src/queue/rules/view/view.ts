@@ -9,7 +9,14 @@
 import { unreachable } from '../../../kernel/unreachable.ts';
 import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../../kernel/ids.ts';
 import { type Landing, isCommitted } from '../landing.ts';
-import type { CheckRun, MergeQueue, Pause, QueueSwitch } from '../merge-queue.ts';
+import {
+  type CheckRun,
+  type MergeQueue,
+  type Pause,
+  type QueueSwitch,
+  isResumedSince,
+  pausedBy,
+} from '../merge-queue.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { type QueueHistory, type RecentLanding, type Usual, quantile, usualOf } from './history.ts';
 import { type EstimateFacts, type Range, afterRun, afterSlot } from './estimate.ts';
@@ -140,7 +147,8 @@ class Viewer {
 
   view(): QueueView {
     const { queue, entries, recent, isLed, slots, commands } = this.#records;
-    const { state, paused, stalled } = queue;
+    const { state, paused } = queue;
+    const stalled = this.#stalled;
     return {
       target: queue.id,
       isLed,
@@ -158,6 +166,11 @@ class Viewer {
       figures: this.#figures(),
       landed: recent.landed.slice(-SHOWN_LANDED).toReversed(),
     };
+  }
+
+  get #stalled(): MergeQueue['stalled'] {
+    const { stalled, paused } = this.#records.queue;
+    return stalled !== null && isResumedSince(stalled.reason, paused) ? null : stalled;
   }
 
   get #isTargetRed(): boolean {
@@ -244,16 +257,16 @@ class Viewer {
     return { kind: 'no_leader', task, isCheckLost };
   }
 
-  #heldBy({ waiting, queuedAt }: Landing, dependsOn: TaskId | null): EntryPlace | null {
-    const { paused, stalled } = this.#records.queue;
+  #heldBy(landing: Landing, dependsOn: TaskId | null): EntryPlace | null {
+    const { paused } = this.#records.queue;
+    const stalled = this.#stalled;
+    const isOver = landing.waiting !== null && isResumedSince(landing.waiting, paused);
+    const waiting = isOver ? null : landing.waiting;
     const isForDependency = waiting === null || (waiting.kind === 'dependency' && waiting.task === dependsOn);
     if (dependsOn !== null && isForDependency)
       return { standing: { kind: 'dependent', on: dependsOn }, behind: [dependsOn] };
-    const { accept, land } = paused;
-    if (accept !== null && queuedAt >= accept.since)
-      return { standing: { kind: 'held', reason: { kind: 'not_accepted', comment: accept.reason } } };
-    if (land !== null)
-      return { standing: { kind: 'held', reason: { kind: 'paused', comment: land.reason } } };
+    const reason = pausedBy(paused, landing);
+    if (reason !== null) return { standing: { kind: 'held', reason } };
     if (waiting === null)
       return stalled?.reason.kind === 'queue_failed' ? { standing: { kind: 'stalled' } } : null;
     if (stalled !== null && isSameWait(waiting, stalled.reason)) return { standing: { kind: 'stalled' } };
@@ -342,7 +355,7 @@ class Viewer {
   /** The duration of checks says nothing about when these entries land. */
   #isStopped(): boolean {
     const { isLed, queue } = this.#records;
-    return !isLed || queue.stalled !== null || queue.state.trouble !== null || this.#isTargetRed;
+    return !isLed || this.#stalled !== null || queue.state.trouble !== null || this.#isTargetRed;
   }
 }
 

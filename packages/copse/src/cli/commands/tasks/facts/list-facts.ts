@@ -1,15 +1,14 @@
 /** What `copse list` says about a task beside the task itself: its session, its question, its place in the queue. */
 
-import { openQuestionOf } from '../../../../agents/act/answer.ts';
+import { lastMessageOf, openQuestionOf } from '../../../../agents/act/answer.ts';
 import type { Session } from '../../../../agents/rules/session/session.ts';
 import type { Context } from '../../../../board/context.ts';
-import { eventsSoFar } from '../../../../board/events-so-far.ts';
 import type { Board } from '../../../../board/port.ts';
 import { configOf, requireRepository } from '../../../../compose/open.ts';
 import { openSight } from '../../../../compose/radar-sight.ts';
 import type { ReasonFacts } from '../../../../explain/rules/reason.ts';
 import { standingText, waitText } from '../../../../explain/rules/queue.ts';
-import { type EventNumber, type NodeId, type SessionId, type TaskId, brand } from '../../../../kernel/ids.ts';
+import type { NodeId, SessionId, TaskId } from '../../../../kernel/ids.ts';
 import { severalNodes } from '../../../../machines/act/several-nodes.ts';
 import { loadQueues } from '../../../../queue/act/view.ts';
 import type { EntryState } from '../../../../queue/rules/view/view.ts';
@@ -56,7 +55,7 @@ export async function loadFacts(
     const attention = session?.state.life === 'live' ? session.state.attention : null;
     const hasAsked = attention !== null && session?.question?.answer === null;
     const question = hasAsked ? await openQuestionOf(board, task) : undefined;
-    const message = attention === null || question ? null : await lastMessage(board, task.id, session?.id);
+    const message = attention === null || question ? null : await lastMessageOf(board, task.id, session?.id);
     const node = task.state.status === 'in_progress' ? names.get(task.state.claim.node) : undefined;
     const travelProblem = await travelProblemOf(board, task);
     facts.set(task.id, { session, question, message, node, travelProblem });
@@ -76,27 +75,18 @@ function sessionOf({ state, session }: TaskSummary): SessionId | null {
   return statusesForPeople.includes(state.status) ? session : null;
 }
 
-/** What the agent said when it began to wait; `copse notify --message` says it. */
-async function lastMessage(
-  board: Board,
-  task: TaskId,
-  session: SessionId | undefined,
-): Promise<string | null> {
-  let message: string | null = null;
-  const types = ['session.attention'] as const;
-  for await (const { event } of eventsSoFar(board, { after: brand<EventNumber>(0), task, types }))
-    if (event.type === 'session.attention' && event.id === session) message = event.message ?? null;
-  return message;
-}
-
 async function addPlaces(cli: Cli, context: Context, facts: Map<TaskId, ListedFacts>): Promise<void> {
-  for (const { task, waiting } of await context.board.openLandings())
+  const landings = new Map((await context.board.openLandings()).map((one) => [one.task, one]));
+  for (const { task, waiting } of landings.values())
     facts.set(task, { waiting: waiting && waitText(waiting) });
   const { landing } = await configOf(requireRepository(cli));
   for (const { entries } of await loadQueues(context, landing))
     for (const { task, position, state, standing } of entries) {
       const queue = { position, of: entries.length, state, why: standingText(standing) };
-      const waiting = facts.get(task)?.waiting ?? null;
+      // The pause that it waited for is over.
+      const kind = landings.get(task)?.waiting?.kind;
+      const isOver = (kind === 'paused' || kind === 'not_accepted') && standing.kind !== 'held';
+      const waiting = isOver ? null : (facts.get(task)?.waiting ?? null);
       const place = waiting ?? `${position} of ${queue.of} in the queue, ${queue.why}`;
       facts.set(task, { waiting, queue, place });
     }

@@ -1,6 +1,6 @@
 /** What `copse show` says about a task beside the task itself. */
 
-import { openQuestionOf } from '../../../../agents/act/answer.ts';
+import { lastMessageOf, openQuestionOf } from '../../../../agents/act/answer.ts';
 import type { Session } from '../../../../agents/rules/session/session.ts';
 import type { Context } from '../../../../board/context.ts';
 import { eventsSoFar } from '../../../../board/events-so-far.ts';
@@ -32,6 +32,7 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
     usage: usageOf(sessions.map((session) => session.usage)),
     session: last,
     attention: last?.state.life === 'live' ? last.state.attention : null,
+    message: await lastMessageOf(board, id, last?.id),
     question: await openQuestionOf(board, task),
     finish: last?.finish,
     process: await processOfTask(cli, board, task, attempts.at(-1)?.attempt),

@@ -45,7 +45,7 @@ async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue)
     fail(
       'not_found',
       `${id} was deleted, so it has no worktree.`,
-      `copse rescue restore ${ref} --into <a worktree>`,
+      `copse rescue restore ${ref} --into . # into the worktree that you are in`,
     );
   }
   const prepared = await prepareWorkspace(context, { task, agent: null, session: task.session });
@@ -54,7 +54,7 @@ async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue)
   return fail(
     'wrong_status',
     `${id} has no worktree of its own: name a folder with --into.`,
-    `copse rescue restore ${ref} --into <a worktree>`,
+    `copse rescue restore ${ref} --into . # into the worktree that you are in`,
   );
 }
 
