@@ -18,6 +18,7 @@ const ORDER = [
   'agents',
   'review',
   'machines',
+  'intake',
   'orchestrator',
   'explain',
   'operations',
@@ -37,6 +38,7 @@ const ADAPTERS = [
   `${src}radar/git/`,
   `${src}agents/(runtimes|files|sandbox)/`,
   `${src}review/forges/`,
+  `${src}intake/(markdown|forges|linear|command|files)/`,
   `${src}explain/channels/`,
 ];
 

@@ -32,7 +32,7 @@ export const configSchema = section(
     policy: policySection.describe('Limits of the orchestrator.'),
     maintenance: maintenanceSection.describe('Automatic cleanup. No effect yet.'),
     notifications: notificationsSection.describe('How people are notified.'),
-    sources: z.record(name, source).describe('Sources of work items, by name. No effect yet.'),
+    sources: z.record(name, source).describe('Sources of work items, by name (guides/sources.md).'),
   },
   {
     agents: {},

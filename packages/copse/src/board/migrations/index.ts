@@ -13,6 +13,7 @@ import * as whatIsOpen from './0003-what-is-open.ts';
 import * as whatSessionsUse from './0004-what-sessions-use.ts';
 import * as mergeQueues from './0005-merge-queues.ts';
 import * as nodes from './0006-nodes.ts';
+import * as items from './0008-items.ts';
 import type { migratedVersion } from './version.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
@@ -24,6 +25,7 @@ const all = [
   whatSessionsUse.up,
   mergeQueues.up,
   nodes.up,
+  items.up,
 ] as const;
 
 export const migrations: readonly Migration[] = all satisfies { readonly length: typeof migratedVersion };

@@ -15,6 +15,7 @@ import {
   evolveResource,
   evolveSchedule,
 } from '../../machines/rules/fleet.ts';
+import { type Item, type ItemEvent, evolveItem } from '../../intake/rules/item.ts';
 import { type Node, type NodeEvent, evolveNode, readNode } from '../../machines/rules/node.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, evolveLanding, readLanding } from '../../queue/rules/landing.ts';
@@ -52,6 +53,7 @@ export interface Records {
   readonly node: Node;
   readonly resource: Resource;
   readonly schedule: Schedule;
+  readonly item: Item;
 }
 
 interface Events {
@@ -68,6 +70,7 @@ interface Events {
   readonly node: NodeEvent;
   readonly resource: ResourceEvent;
   readonly schedule: ScheduleEvent;
+  readonly item: ItemEvent;
 }
 
 export type RecordKind = keyof Records;
@@ -93,6 +96,7 @@ const evolveByKind: Evolve = {
   node: evolveNode,
   resource: evolveResource,
   schedule: evolveSchedule,
+  item: evolveItem,
 };
 
 /** Records whose stored fields once had another shape. */

@@ -81,6 +81,7 @@ const toRowByKind: ToRow = {
     next_at: schedule.nextAt,
     created_at: schedule.lastFiredAt ?? 0,
   }),
+  item: (item) => ({ ...document(item), task: item.task, source: item.source, created_at: item.takenAt }),
 };
 
 export function toRow<K extends RecordKind>(kind: K, record: Records[K]): RowOf<K> {

@@ -14,6 +14,7 @@ import { boardCommands } from './groups/board.ts';
 import { dailyCommands } from './groups/daily.ts';
 import { forAgentsCommands } from './groups/for-agents.ts';
 import { landingCommands } from './groups/landing.ts';
+import { intakeCommands } from './groups/intake.ts';
 import { machinesCommands } from './groups/machines.ts';
 import { setUpCommands } from './groups/set-up.ts';
 import { tasksCommands } from './groups/tasks.ts';
@@ -28,6 +29,7 @@ const groups: readonly (readonly [heading: string, commands: readonly CommandEnt
   ['Agents', agentsCommands],
   ['Worktrees', worktreesCommands],
   ['Landing', landingCommands],
+  ['Work that comes in', intakeCommands],
   ['Machines', machinesCommands],
   ['Set-up', [...setUpCommands, ...boardCommands]],
   ['For agents', forAgentsCommands],

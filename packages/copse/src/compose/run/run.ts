@@ -23,6 +23,8 @@ import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
+import { sourcesOf } from './sources.ts';
+import { openSourceMemories } from '../../intake/files/memory.ts';
 import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
 import { configFrom } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -65,6 +67,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     mainCheckout: repository.configFolder,
     pushTimeoutMs: workspaces.policy.workspace.fetchTimeoutMs,
   });
+  const sourceMemories = openSourceMemories(home);
   const context: RunContext = {
     ...workspaces,
     policy,
@@ -95,6 +98,8 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     agents,
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
+    sourceMemories,
+    sources: sourcesOf(settings.sources, { dir, repository, workspaces, env: surroundings.env, memories: sourceMemories, forge: landing.forge }),
     landing,
     finish,
   };
@@ -115,6 +120,7 @@ type RunSettings = Pick<RunContext, 'agents' | 'landing' | 'finish'> &
   Pick<OpenRun, 'unusable'> & {
     readonly board: string | undefined;
     readonly checks: ChecksConfinement;
+    readonly sources: Config['sources'];
   };
 
 /** Of copse.yml; for a command of an attempt, those that the attempt was started with. */
@@ -128,14 +134,14 @@ async function settingsFor(
     const { agent } = own;
     const { landing, finish } = agent;
     const usual = { agents: [agent], unusable: [], landing, finish };
-    return { ...usual, board: undefined, checks: { landing, agents: [agent] } };
+    return { ...usual, board: undefined, checks: { landing, agents: [agent] }, sources: {} };
   }
   const config = await withCommand(await configOf(repository), command);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
-  const { finish, board } = config;
+  const { finish, board, sources } = config;
   const landing = landingFor(config.landing, config.workspace);
   const checks = { landing, agents: Object.values(config.agents), board };
-  return { agents, unusable, landing, finish, board, checks };
+  return { agents, unusable, landing, finish, board, checks, sources };
 }
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

@@ -1,0 +1,72 @@
+/** Opens the sources of copse.yml. */
+
+import type { TrustedDir } from '../../git/process.ts';
+import { commandSource } from '../../intake/command/source.ts';
+import { markdownSource } from '../../intake/markdown/source.ts';
+import type { Source, SourceMemories } from '../../intake/port.ts';
+import type { SourceSettings } from '../../intake/rules/source.ts';
+import { baseBranchOf, findNewestBase } from '../../workspaces/act/newest-base.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import { runCommands } from '../../workspaces/files/commands.ts';
+import type { Config } from '../../config/schema.ts';
+import type { SourceConfig } from '../../config/sources.ts';
+import type { Repository } from '../open.ts';
+
+export interface SourcesSurroundings {
+  readonly dir: TrustedDir;
+  readonly repository: Repository;
+  readonly workspaces: WorkspaceContext;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly memories: SourceMemories;
+  readonly forge: Config['landing']['forge'];
+}
+
+export function sourcesOf(sources: Config['sources'], around: SourcesSurroundings): readonly Source[] {
+  return Object.entries(sources).flatMap(([name, config]) => open(name, config, around) ?? []);
+}
+
+/** Undefined for a type that has no effect yet. */
+function open(name: string, config: SourceConfig, around: SourcesSurroundings): Source | undefined {
+  const { dir, repository, workspaces } = around;
+  const { git, target } = workspaces;
+  switch (config.type) {
+    case 'markdown':
+      return markdownSource({
+        settings: settingsOf(name, config, config.files.join(', ')),
+        files: config.files,
+        dir,
+        target: async () => {
+          const branch = await baseBranchOf(git, target, undefined);
+          const base = branch && (await findNewestBase(git, branch));
+          return base && { branch: base.branch, tip: base.commit };
+        },
+      });
+    case 'command':
+      return commandSource({
+        settings: settingsOf(name, config, config.command),
+        command: config.command,
+        timeoutMs: config.timeout,
+        commands: { run: runCommands },
+        folder: repository.configFolder,
+        home: repository.home,
+      });
+    case 'github':
+    case 'linear':
+      return undefined;
+    default:
+      throw new Error(`A source cannot be ${String(config satisfies never)}`);
+  }
+}
+
+function settingsOf(name: string, config: SourceConfig, place: string): SourceSettings {
+  return {
+    name,
+    type: config.type,
+    place,
+    intervalMs: config.interval,
+    onClosed: config.on_closed,
+    onlyFrom: ('only_from' in config ? config.only_from : undefined) ?? null,
+    hasComments: 'status_comments' in config && config.status_comments,
+    hasLabels: 'status_labels' in config && config.status_labels,
+  };
+}
