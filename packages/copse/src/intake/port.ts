@@ -34,10 +34,10 @@ export interface ReportOrder {
   readonly label: ReportLabel | null | undefined;
 }
 
-export interface ReportDone {
-  readonly kind: 'reported';
-  readonly comment: string | null;
-}
+export type ReportDone =
+  | { readonly kind: 'reported'; readonly comment: string | null }
+  /** It would be refused again: the item is locked or gone. */
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Source extends SourceSettings {
   /** Open items, and the present state of known ones that are not among them. */
@@ -82,4 +82,7 @@ export interface RateLimit {
 export interface SourceMemories {
   load(source: string): SourceMemory;
   save(source: string, change: Partial<SourceMemory>): void;
+  /** When this clone last wrote to any source; null: unknown. */
+  wroteAt(): Timestamp | null;
+  wrote(at: Timestamp): void;
 }

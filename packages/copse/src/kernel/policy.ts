@@ -427,6 +427,8 @@ export const defaultPolicy = {
     mostFileBytes: 4 * MEGABYTE,
     /** Of all that a `command` prints. */
     mostOutputBytes: 16 * MEGABYTE,
+    /** How long to wait after a rate limit that does not say when it ends. */
+    limitedMs: MINUTE,
     /** Pages of a hundred items. */
     mostPages: 20,
   },

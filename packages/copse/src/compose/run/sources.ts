@@ -2,6 +2,9 @@
 
 import type { TrustedDir } from '../../git/process.ts';
 import { commandSource } from '../../intake/command/source.ts';
+import { githubTracker } from '../../intake/forges/github.ts';
+import { Paced } from '../../intake/forges/paced.ts';
+import { trackerSource } from '../../intake/forges/tracker.ts';
 import { markdownSource } from '../../intake/markdown/source.ts';
 import type { Source, SourceMemories } from '../../intake/port.ts';
 import type { SourceSettings } from '../../intake/rules/source.ts';
@@ -10,7 +13,10 @@ import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import type { Config } from '../../config/schema.ts';
 import type { SourceConfig } from '../../config/sources.ts';
+import { forgeRemote } from '../../review/forges/forge-remote.ts';
+import { type KnownForge, apiFor, findPlace } from '../../review/forges/open.ts';
 import type { Repository } from '../open.ts';
+import { systemTimer } from '../parts.ts';
 
 export interface SourcesSurroundings {
   readonly dir: TrustedDir;
@@ -50,12 +56,48 @@ function open(name: string, config: SourceConfig, around: SourcesSurroundings): 
         folder: repository.configFolder,
         home: repository.home,
       });
-    case 'github':
+    case 'github': {
+      const paced = pacedFor(name, around, 'github');
+      const repository = () => repositoryOf(config.repo, around);
+      const place = config.repo ?? 'the repository of the remote';
+      const tracker = githubTracker({ paced, repository, label: config.label });
+      return trackerSource(settingsOf(name, config, `${place}, label ${config.label}`), tracker);
+    }
     case 'linear':
       return undefined;
     default:
       throw new Error(`A source cannot be ${String(config satisfies never)}`);
   }
+}
+
+function pacedFor(source: string, around: SourcesSurroundings, kind: KnownForge['kind']): Paced {
+  const { env: environment, memories, workspaces } = around;
+  const { timeoutMs } = workspaces.policy.pullRequest;
+  return new Paced({
+    source,
+    clock: systemTimer,
+    memories,
+    api: () => {
+      const found = remoteOf(around);
+      // A source on another host than the remote is on the public one.
+      const host = 'kind' in found && found.kind === kind ? found.place.host : null;
+      return apiFor({ environment, timeoutMs }, { kind, place: { host, owner: '', name: '' } });
+    },
+  });
+}
+
+function remoteOf({ dir, workspaces, forge: kind }: SourcesSurroundings) {
+  const remote = forgeRemote(dir, workspaces.policy.workspace.fetchTimeoutMs);
+  return findPlace({ remote, kind });
+}
+
+function repositoryOf(given: string | undefined, around: SourcesSurroundings) {
+  if (given !== undefined) {
+    const slash = given.lastIndexOf('/');
+    return { owner: given.slice(0, slash), name: given.slice(slash + 1) };
+  }
+  const found = remoteOf(around);
+  return 'kind' in found ? found.place : { reason: `${found.reason} Or set the repository of the source.` };
 }
 
 function settingsOf(name: string, config: SourceConfig, place: string): SourceSettings {

@@ -83,7 +83,9 @@ export class SourceDuty {
         const synced = isDue ? await syncSource(this.#context, source) : null;
         if (synced?.kind === 'failed') return synced;
         const reported = await reportDue(this.#context, source, hold);
-        return reported.kind === 'failed' ? reported : null;
+        if (reported.kind === 'failed') return reported;
+        for (const note of reported.notes) this.#onProblem(note);
+        return null;
       },
       options,
     );

@@ -52,6 +52,7 @@ export async function reportDue(
   const due = await dueReports(context, source);
   if (source.tick !== undefined) return tickDone(context, source, due, onStep);
   const told: Item[] = [];
+  const notes: string[] = [];
   for (const { item, phase } of due) {
     if (!(await hold.isOurs())) break;
     const task = await context.board.get('task', item.task);
@@ -64,13 +65,15 @@ export async function reportDue(
     if (done === undefined) break;
     if (done.kind === 'failed') return done;
     onStep?.('told');
-    const { comment } = done;
+    if (done.kind === 'refused') notes.push(`${source.name}#${item.item}: ${done.reason}`);
+    // What is refused is not tried again before the task's next phase.
+    const comment = done.kind === 'refused' ? (item.report?.comment ?? null) : done.comment;
     await change(context, async (change) => {
       await change.require('item', item.id);
       await change.apply(decided({ type: 'item.reported', id: item.id, at: change.at, phase, comment }));
     });
     onStep?.('reported');
-    told.push(item);
+    if (done.kind === 'reported') told.push(item);
   }
-  return { kind: 'reported', items: told, notes: [] };
+  return { kind: 'reported', items: told, notes };
 }

@@ -1,5 +1,6 @@
 /** What this clone remembers of its sources, in `.copse/source-<name>.json`: the last look, the last problem, rate limits. */
 
+import type { Timestamp } from '../../kernel/ids.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import type { SourceMemories, SourceMemory } from '../port.ts';
 
@@ -8,5 +9,11 @@ const NOTHING: SourceMemory = { syncedAt: null, problem: null, limit: null };
 export function openSourceMemories(home: string): SourceMemories {
   const file = (source: string) => openMemory<Partial<SourceMemory>>(home, `source-${source}`);
   const load = (source: string) => ({ ...NOTHING, ...file(source).load() });
-  return { load, save: (source, change) => file(source).save({ ...load(source), ...change }) };
+  const writes = openMemory<{ readonly at: Timestamp }>(home, 'sources');
+  return {
+    load,
+    save: (source, change) => file(source).save({ ...load(source), ...change }),
+    wroteAt: () => writes.load()?.at ?? null,
+    wrote: (at) => writes.save({ at }),
+  };
 }
