@@ -49,6 +49,19 @@ export const source = z
       ...common,
     }),
     z.strictObject({
+      type: z.literal('gitlab').describe('Issues of a GitLab project.'),
+      project: z
+        .string()
+        .regex(/^[\w.-]+(\/[\w.-]+)+$/, { error: 'must look like group/name' })
+        .describe('Project with its groups, as `group/name`; default: the git remote.')
+        .optional(),
+      label: issueLabel,
+      only_from: onlyFrom,
+      status_comments: comments,
+      status_labels: labels,
+      ...common,
+    }),
+    z.strictObject({
       type: z.literal('linear').describe('Issues of a Linear team. No effect yet.'),
       team: text.describe('Key of the team, such as `ENG`.'),
       label: issueLabel,

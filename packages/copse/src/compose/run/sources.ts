@@ -3,6 +3,7 @@
 import type { TrustedDir } from '../../git/process.ts';
 import { commandSource } from '../../intake/command/source.ts';
 import { githubTracker } from '../../intake/forges/github.ts';
+import { gitlabTracker } from '../../intake/forges/gitlab.ts';
 import { Paced } from '../../intake/forges/paced.ts';
 import { trackerSource } from '../../intake/forges/tracker.ts';
 import { markdownSource } from '../../intake/markdown/source.ts';
@@ -61,6 +62,13 @@ function open(name: string, config: SourceConfig, around: SourcesSurroundings): 
       const repository = () => repositoryOf(config.repo, around);
       const place = config.repo ?? 'the repository of the remote';
       const tracker = githubTracker({ paced, repository, label: config.label });
+      return trackerSource(settingsOf(name, config, `${place}, label ${config.label}`), tracker);
+    }
+    case 'gitlab': {
+      const paced = pacedFor(name, around, 'gitlab');
+      const project = () => repositoryOf(config.project, around);
+      const place = config.project ?? 'the project of the remote';
+      const tracker = gitlabTracker({ paced, project, label: config.label });
       return trackerSource(settingsOf(name, config, `${place}, label ${config.label}`), tracker);
     }
     case 'linear':
