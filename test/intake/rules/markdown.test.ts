@@ -40,7 +40,7 @@ describe('a list', () => {
 
 describe('an item', () => {
   const first = identify('TODO.md', parseList('- [ ] Add a login page\n- [ ] Same\n- [ ] Same'), []);
-  const known = first.map(({ id, title }) => ({ item: id, title }));
+  const known = first.map(({ id, title }) => ({ item: id, title, isClosed: false, report: null }));
   const again = (text: string) => identify('TODO.md', parseList(text), known).map(({ id }) => id);
   const [login = '', same = '', second = ''] = first.map(({ id }) => id);
 
@@ -61,10 +61,20 @@ describe('an item', () => {
     expect(again('- [ ] Add a good login page\n- [ ] Same\n- [ ] Same')).toEqual([login, same, second]);
   });
 
+  it('keeps it when it is the only line that changed, and a word is the same', () => {
+    expect(again('- [ ] Login\n- [ ] Same\n- [ ] Same')).toEqual([login, same, second]);
+  });
+
+  it('that is done gives its id to no other line', () => {
+    const done = { item: login, title: 'Add a login page', isClosed: true, report: null };
+    const [next] = identify('TODO.md', parseList('- [ ] Add a good login page'), [done]);
+    expect(next?.id).not.toBe(login);
+  });
+
   it('does not take the id of one with other words, nor one that was used before', () => {
     const [other = ''] = again('- [ ] Remove the printer');
     expect([login, same, second]).not.toContain(other);
-    const renamed = [{ item: login, title: 'Add a good login page' }];
+    const renamed = [{ item: login, title: 'Add a good login page', isClosed: false, report: null }];
     const found = identify('TODO.md', parseList('- [ ] Add a good login page\n- [ ] Add a login page'), renamed);
     expect(found.map(({ id }) => id)).toEqual([login, `${login}-2`]);
   });

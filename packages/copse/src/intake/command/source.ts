@@ -48,24 +48,26 @@ async function run(
   askedBy: Map<string, string | null>,
 ): Promise<SourceRead | SourceProblem> {
   return withScratchIn(path.join(home, '.copse', 'tmp'), async (scratch) => {
-    const output = path.join(scratch, 'output');
+    const printed = path.join(scratch, 'output');
     const ran = await commands.run({
       name: `source-${settings.name}`,
       commands: [`{\n${command}\n} >"$COPSE_SOURCE_OUTPUT"`],
       folder,
-      env: { COPSE_SOURCE_OUTPUT: output, COPSE_SOURCE: settings.name },
+      env: { COPSE_SOURCE_OUTPUT: printed, COPSE_SOURCE: settings.name },
       timeoutMs,
       logFolder: scratch,
       leavesNothing: true,
     });
     if (ran.kind === 'failed') {
       const how = ran.because === 'timeout' ? `took longer than ${timeoutMs / 1_000} s` : `failed (${ran.code})`;
-      const said = ran.tail.length === 0 ? '' : `: ${shown(ran.tail.join(' '))}`;
+      // The log begins with the command.
+      const output = ran.tail.slice(ran.tail.findLastIndex((line) => line.includes('COPSE_SOURCE_OUTPUT')) + 1);
+      const said = output.length === 0 ? '.' : `: ${shown(output.join(' '))}`;
       return { kind: 'failed', reason: `The command ${how}${said}`, until: null };
     }
     const most = defaultPolicy.sources.mostOutputBytes;
-    const content = readPlainFile(output, most + 1);
-    rmSync(output, { force: true });
+    const content = readPlainFile(printed, most + 1);
+    rmSync(printed, { force: true });
     const text = content.kind === 'plain' ? content.value.text : '';
     if (Buffer.byteLength(text) > most)
       return { kind: 'failed', reason: `The command printed more than ${most} bytes.`, until: null };

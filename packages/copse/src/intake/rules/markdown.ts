@@ -2,7 +2,8 @@
  * `- [ ]` lists in Markdown. An item's text is the text below it that is indented further; items below it come first.
  *
  * An item has no id in the file. It gets one from its first title; later it is found by its title, or, when exactly its title
- * changed, as the known item whose words are most alike. So an edited line stays one item.
+ * changed, as the known item whose words are most alike. So an edited line stays one item. An item that is done is found by its
+ * title only: another line with similar words is new work.
  */
 
 import type { Item } from './item.ts';
@@ -62,6 +63,9 @@ function dedented(lines: readonly string[]): string {
     .replaceAll(/^\n+|\n+$/g, '');
 }
 
+/** What is known of an item of the file. */
+export type KnownEntry = Pick<Item, 'item' | 'title' | 'isClosed' | 'report'>;
+
 export interface IdentifiedEntry extends ListEntry {
   readonly id: string;
 }
@@ -70,22 +74,21 @@ export interface IdentifiedEntry extends ListEntry {
 export function identify(
   file: string,
   entries: readonly ListEntry[],
-  known: readonly Pick<Item, 'item' | 'title'>[],
+  known: readonly KnownEntry[],
 ): readonly IdentifiedEntry[] {
   const ids = new Map<ListEntry, string>();
-  const left = [...known];
-  const take = (entry: ListEntry, index: number) => {
-    const [one] = left.splice(index, 1);
-    if (one !== undefined) ids.set(entry, one.item);
+  const left = new Set(known);
+  const take = (entry: ListEntry, item: KnownEntry | undefined) => {
+    if (item === undefined) return;
+    left.delete(item);
+    ids.set(entry, item.item);
   };
-  for (const entry of entries) {
-    const index = left.findIndex(({ title }) => title === entry.title);
-    if (index !== -1) take(entry, index);
-  }
-  for (const entry of entries.filter((one) => !ids.has(one))) {
-    const index = mostAlike(entry.title, left);
-    if (index !== -1) take(entry, index);
-  }
+  for (const entry of entries) take(entry, [...left].find(({ title }) => title === entry.title));
+  for (const item of left) if (item.isClosed || item.report?.phase === 'done') left.delete(item);
+  const others = entries.filter((one) => !ids.has(one) && !one.isTicked);
+  // Where one line changed, one common word is enough.
+  const least = others.length === 1 && left.size === 1 ? Number.MIN_VALUE : ALIKE;
+  for (const entry of others) take(entry, mostAlike(entry.title, [...left], least));
   const used = new Set(known.map(({ item }) => item));
   return entries.map((entry) => {
     const id = ids.get(entry) ?? freeId(file, entry.title, used);
@@ -96,11 +99,11 @@ export function identify(
 
 const ALIKE = 0.5;
 
-/** -1: none shares half of the words. */
-function mostAlike(title: string, items: readonly Pick<Item, 'title'>[]): number {
+/** Undefined: none shares as many words. */
+function mostAlike(title: string, items: readonly KnownEntry[], least: number): KnownEntry | undefined {
   const shares = items.map((item) => shareOfWords(title, item.title));
   const best = Math.max(0, ...shares);
-  return best >= ALIKE ? shares.indexOf(best) : -1;
+  return best >= least ? items[shares.indexOf(best)] : undefined;
 }
 
 function shareOfWords(one: string, other: string): number {
