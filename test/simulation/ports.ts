@@ -107,7 +107,12 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     target: undefined,
     agents,
     sources: [],
-    sourceMemories: { load: () => ({ syncedAt: null, problem: null, limit: null }), save: () => {}, wroteAt: () => null, wrote: () => {} },
+    sourceMemories: {
+      load: () => ({ syncedAt: null, problem: null, limit: null }),
+      save: () => {},
+      wroteAt: () => null,
+      wrote: () => {},
+    },
     landing: config.landing,
     finish: config.finish,
   };

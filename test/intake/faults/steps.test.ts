@@ -15,7 +15,13 @@ import { syncSource } from '../../../packages/copse/src/intake/act/sync.ts';
 import type { OpenRun } from '../../../packages/copse/src/compose/run/run.ts';
 import { LeadSilence } from '../../../packages/copse/src/queue/lead/leadership.ts';
 import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
-import { type SourceSite, newIssueSite, newSourceSite, openSite, tasksOf } from '../../support/issue-server/site.ts';
+import {
+  type SourceSite,
+  newIssueSite,
+  newSourceSite,
+  openSite,
+  tasksOf,
+} from '../../support/issue-server/site.ts';
 import { interruptAt, isInterrupted } from '../../support/workspaces/interrupted.ts';
 
 const area = newArea();
@@ -45,14 +51,21 @@ function look(site: SourceSite, step = '-'): Promise<boolean> {
 
 describe('a look that ends', () => {
   // promise: item-once
-  it.each(['read', 'take'])('after the step "%s" is finished by the next: each item has one task', async (step) => {
-    const lines = ['{"id":1,"title":"One","depends_on":[2]}', '{"id":2,"title":"Two"}'].join('\n');
-    const site = newSourceSite(area, { type: 'command', command: 'cat items' }, { files: { items: lines } });
-    expect(await look(site, step)).toBe(true);
-    expect(await look(site, step)).toBe(true);
-    await look(site);
-    expect((await tasksOf(site)).map(({ title }) => title).toSorted()).toEqual(['One', 'Two']);
-  });
+  it.each(['read', 'take'])(
+    'after the step "%s" is finished by the next: each item has one task',
+    async (step) => {
+      const lines = ['{"id":1,"title":"One","depends_on":[2]}', '{"id":2,"title":"Two"}'].join('\n');
+      const site = newSourceSite(
+        area,
+        { type: 'command', command: 'cat items' },
+        { files: { items: lines } },
+      );
+      expect(await look(site, step)).toBe(true);
+      expect(await look(site, step)).toBe(true);
+      await look(site);
+      expect((await tasksOf(site)).map(({ title }) => title).toSorted()).toEqual(['One', 'Two']);
+    },
+  );
 
   // promise: status-comment-once
   it.each(['told', 'reported'])('after the step "%s" leaves one comment', async (step) => {
@@ -96,7 +109,11 @@ describe('two machines on one board', () => {
     const other = `${site.folder} other`;
     cpSync(site.folder, other, { recursive: true });
     const env = { ...site.at.env, COPSE_BOARD: board };
-    return { server: site.server, here: { ...site, at: { cwd: site.folder, env } }, there: { at: { cwd: other, env } } };
+    return {
+      server: site.server,
+      here: { ...site, at: { cwd: site.folder, env } },
+      there: { at: { cwd: other, env } },
+    };
   }
 
   // promise: item-once

@@ -140,7 +140,9 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     const again = await copse(['add', '--item', 'src#1'], at);
     expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('src#1 is already cp-') });
     expect((await copse(['add', '--item', 'src#9'], at)).stderr).toContain('src has no work item 9');
-    expect((await copse(['add', '--item', 'other#1'], at)).stderr).toContain('has no source other; it has src');
+    expect((await copse(['add', '--item', 'other#1'], at)).stderr).toContain(
+      'has no source other; it has src',
+    );
     await printed(['sources', 'sync'], at);
     expect(await tasksOf(site)).toHaveLength(1);
   });

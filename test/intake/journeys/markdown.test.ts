@@ -12,7 +12,8 @@ import { endAgents } from '../../support/agents/scripted-agents.ts';
 const area = newArea();
 afterAll(() => endAgents(area));
 
-const agent = 'echo "$COPSE_WORK_ITEM_SOURCE $COPSE_WORK_ITEM_ID" >"$COPSE_TASK_ID" && git add -A && git commit -qm "feat: x"';
+const agent =
+  'echo "$COPSE_WORK_ITEM_SOURCE $COPSE_WORK_ITEM_ID" >"$COPSE_TASK_ID" && git add -A && git commit -qm "feat: x"';
 const sections = {
   landing: { policy: 'auto' },
   policy: { poll_interval: '300ms', min_free_memory: '64MB' },
@@ -67,7 +68,10 @@ describe('a list', () => {
     const site = newListSite();
     await printed(['sources', 'sync'], site.at);
     const before = (await tasksOf(site)).map(({ id }) => id).toSorted();
-    writeFileSync(path.join(site.folder, 'TODO.md'), LIST.replace('- [ ] Login', '- [ ] Login with passkeys'));
+    writeFileSync(
+      path.join(site.folder, 'TODO.md'),
+      LIST.replace('- [ ] Login', '- [ ] Login with passkeys'),
+    );
     git(site.folder, 'commit', '--quiet', '--all', '--message=edit');
     await printed(['sources', 'sync'], site.at);
     const tasks = await tasksOf(site);

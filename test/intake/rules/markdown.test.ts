@@ -21,7 +21,11 @@ describe('a list', () => {
         'A paragraph.',
       ].join('\r\n'),
     );
-    expect(login).toMatchObject({ title: 'Add login', body: 'Use cookies.\n\n  Not basic auth.', isTicked: false });
+    expect(login).toMatchObject({
+      title: 'Add login',
+      body: 'Use cookies.\n\n  Not basic auth.',
+      isTicked: false,
+    });
     expect(login?.children).toEqual([1, 2]);
     expect(form).toMatchObject({ title: 'Form', body: '', children: [] });
     expect(password).toMatchObject({ title: 'Password', body: 'with bcrypt', isTicked: true });
@@ -75,7 +79,11 @@ describe('an item', () => {
     const [other = ''] = again('- [ ] Remove the printer');
     expect([login, same, second]).not.toContain(other);
     const renamed = [{ item: login, title: 'Add a good login page', isClosed: false, report: null }];
-    const found = identify('TODO.md', parseList('- [ ] Add a good login page\n- [ ] Add a login page'), renamed);
+    const found = identify(
+      'TODO.md',
+      parseList('- [ ] Add a good login page\n- [ ] Add a login page'),
+      renamed,
+    );
     expect(found.map(({ id }) => id)).toEqual([login, `${login}-2`]);
   });
 });

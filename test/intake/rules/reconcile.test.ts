@@ -13,7 +13,15 @@ const task = brand<TaskId>('cp-0001');
 const at = timestamp(1_000);
 
 function seen(over: Partial<SeenItem> = {}): SeenItem {
-  const usual = { id: '1', title: 'Login', body: 'text', url: null, author: 'ann', isClosed: false, dependsOn: [] };
+  const usual = {
+    id: '1',
+    title: 'Login',
+    body: 'text',
+    url: null,
+    author: 'ann',
+    isClosed: false,
+    dependsOn: [],
+  };
   return { ...usual, ...over };
 }
 
@@ -58,7 +66,10 @@ describe('an item', () => {
   });
 
   it('without a usable title or id is left, with the reason', () => {
-    expect(plan([seen({ title: ' \u200b ' })], [])[0]).toMatchObject({ kind: 'leave', why: expect.any(String) });
+    expect(plan([seen({ title: ' \u200b ' })], [])[0]).toMatchObject({
+      kind: 'leave',
+      why: expect.any(String),
+    });
     expect(kinds([seen({ id: 'x'.repeat(301) })], [])).toEqual(['leave']);
   });
 
@@ -104,10 +115,18 @@ describe('an item', () => {
 
 describe('dependencies', () => {
   it('come first, also in a circle', () => {
-    const chain = [seen({ id: 'a', dependsOn: ['b'] }), seen({ id: 'b', dependsOn: ['c'] }), seen({ id: 'c' })];
-    const order = (of: readonly SeenItem[]) => plan(of, []).map((step) => ('seen' in step ? step.seen.id : ''));
+    const chain = [
+      seen({ id: 'a', dependsOn: ['b'] }),
+      seen({ id: 'b', dependsOn: ['c'] }),
+      seen({ id: 'c' }),
+    ];
+    const order = (of: readonly SeenItem[]) =>
+      plan(of, []).map((step) => ('seen' in step ? step.seen.id : ''));
     expect(order(chain)).toEqual(['c', 'b', 'a']);
-    expect(order([seen({ id: 'a', dependsOn: ['b'] }), seen({ id: 'b', dependsOn: ['a'] })])).toEqual(['b', 'a']);
+    expect(order([seen({ id: 'a', dependsOn: ['b'] }), seen({ id: 'b', dependsOn: ['a'] })])).toEqual([
+      'b',
+      'a',
+    ]);
   });
 
   it('change with the item until its task begins', () => {

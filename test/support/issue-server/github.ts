@@ -19,7 +19,9 @@ export function githubIssues(server: IssueServer, asked: Request): Answer {
   const [, comment] = /^issues\/comments\/(\d+)$/.exec(rest) ?? [];
   if (comment !== undefined) return editComment(server, Number(comment), asked);
   const [, number, part = '', name] =
-    /^issues\/(\d+)(?:\/(comments|events|labels|sub_issues|dependencies\/blocked_by)(?:\/(.+))?)?$/.exec(rest) ?? [];
+    /^issues\/(\d+)(?:\/(comments|events|labels|sub_issues|dependencies\/blocked_by)(?:\/(.+))?)?$/.exec(
+      rest,
+    ) ?? [];
   const issue = server.issues.find((one) => one.number === Number(number));
   if (issue === undefined) return refusal(404, 'Not Found');
   switch (`${method} ${part}`) {
@@ -34,10 +36,17 @@ export function githubIssues(server: IssueServer, asked: Request): Answer {
     case 'GET events':
       return server.page(asked, [
         { event: 'mentioned', actor: { login: 'eve' } },
-        ...issue.events.map(({ is, label, by }) => ({ event: is, actor: { login: by }, label: { name: label } })),
+        ...issue.events.map(({ is, label, by }) => ({
+          event: is,
+          actor: { login: by },
+          label: { name: label },
+        })),
       ]);
     case 'GET labels':
-      return server.page(asked, Array.from(issue.labels, (label) => ({ name: label })));
+      return server.page(
+        asked,
+        Array.from(issue.labels, (label) => ({ name: label })),
+      );
     case 'POST labels':
       for (const label of body['labels'] as readonly string[]) server.label(issue, label, server.login);
       return { status: 200, body: Array.from(issue.labels, (label) => ({ name: label })) };
@@ -45,7 +54,10 @@ export function githubIssues(server: IssueServer, asked: Request): Answer {
       if (!issue.labels.delete(decodeURIComponent(name ?? ''))) return refusal(404, 'Label does not exist');
       return { status: 200, body: [] };
     case 'GET sub_issues':
-      return server.page(asked, issue.parts.map((one) => shape(server.issues[one - 1] as Issue)));
+      return server.page(
+        asked,
+        issue.parts.map((one) => shape(server.issues[one - 1] as Issue)),
+      );
     case 'GET dependencies/blocked_by':
       return server.page(asked, [
         ...issue.blockedBy.map((one) => shape(server.issues[one - 1] as Issue)),
@@ -95,5 +107,8 @@ function commentShape({ id, author, text }: Issue['comments'][number]) {
 }
 
 function refusal(status: number, message: string): Answer {
-  return { status, body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) } };
+  return {
+    status,
+    body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) },
+  };
 }

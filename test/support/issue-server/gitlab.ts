@@ -4,7 +4,8 @@ import type { Answer, Issue, IssueServer, Request } from './server.ts';
 
 export function gitlabIssues(server: IssueServer, asked: Request): Answer {
   const { method, path, query, body, headers } = asked;
-  if (headers['private-token'] !== server.token) return { status: 401, body: { message: '401 Unauthorized' } };
+  if (headers['private-token'] !== server.token)
+    return { status: 401, body: { message: '401 Unauthorized' } };
   const [, rest] = /^projects\/group%2Fsub%2Ftrees\/(.*)$/.exec(path) ?? [];
   if (rest === undefined) return { status: 404, body: { message: '404 Project Not Found' } };
   if (rest === 'issues' && method === 'GET') {
@@ -22,7 +23,8 @@ export function gitlabIssues(server: IssueServer, asked: Request): Answer {
     case 'GET ':
       return { status: 200, body: shape(issue) };
     case 'PUT ': {
-      const names = (value: unknown) => String(value ?? '').split(',').filter((one) => one !== '');
+      const names = (value: unknown) =>
+        (typeof value === 'string' ? value : '').split(',').filter((one) => one !== '');
       for (const label of names(body['remove_labels'])) issue.labels.delete(label);
       for (const label of names(body['add_labels'])) server.label(issue, label, server.login);
       return { status: 200, body: shape(issue) };
@@ -51,10 +53,9 @@ export function gitlabIssues(server: IssueServer, asked: Request): Answer {
     case 'GET links':
       return {
         status: 200,
-        body: issue.blockedBy.map((one) => ({
-          ...shape(server.issues[one - 1] as Issue),
-          link_type: 'is_blocked_by',
-        })),
+        body: issue.blockedBy.map((one) =>
+          Object.assign(shape(server.issues[one - 1] as Issue), { link_type: 'is_blocked_by' }),
+        ),
       };
     default:
       return notFound;

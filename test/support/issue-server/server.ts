@@ -82,7 +82,10 @@ export class IssueServer {
     };
   }
 
-  file(title: string, given: Partial<Pick<Issue, 'body' | 'author'>> & { readonly label?: string; readonly by?: string } = {}): Issue {
+  file(
+    title: string,
+    given: Partial<Pick<Issue, 'body' | 'author'>> & { readonly label?: string; readonly by?: string } = {},
+  ): Issue {
     const { body = '', author = 'ann', label = 'copse', by = 'ann' } = given;
     const issue: Issue = {
       number: this.issues.length + 1,
@@ -143,7 +146,12 @@ export class IssueServer {
       return;
     }
     const limits = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(this.remaining) };
-    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', etag, ...limits, ...told.headers });
+    response.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      etag,
+      ...limits,
+      ...told.headers,
+    });
     response.end(status === 304 ? '' : body);
   }
 
@@ -176,7 +184,9 @@ export const faults = {
   }),
   secondaryLimit: (seconds: number): Answer => ({
     status: 429,
-    body: { message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.' },
+    body: {
+      message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
+    },
     headers: { 'retry-after': String(seconds) },
   }),
   badGateway: { status: 502, body: { message: 'Server Error' } } as Answer,

@@ -43,7 +43,9 @@ export interface Source extends SourceSettings {
   /** Open items, and the present state of known ones that are not among them. */
   read(known: readonly Item[]): Promise<SourceRead | SourceProblem>;
   /** One item, also without the label. Undefined: the source has none with this id. */
-  readOne(id: string): Promise<{ readonly kind: 'read'; readonly item: SeenItem | undefined } | SourceProblem>;
+  readOne(
+    id: string,
+  ): Promise<{ readonly kind: 'read'; readonly item: SeenItem | undefined } | SourceProblem>;
   /** Asked once, before an item becomes a task. */
   letIn(item: SeenItem): Promise<LetIn | SourceProblem>;
   /** Absent: nothing can be told to the source. */
@@ -60,7 +62,12 @@ export interface TickOrder {
 }
 
 export type Ticked =
-  | { readonly kind: 'ticked'; readonly commit: CommitId; readonly onto: CommitId; readonly target: BranchName }
+  | {
+      readonly kind: 'ticked';
+      readonly commit: CommitId;
+      readonly onto: CommitId;
+      readonly target: BranchName;
+    }
   /** All of them are ticked, or gone. */
   | { readonly kind: 'unchanged' }
   | SourceProblem;
@@ -73,7 +80,7 @@ export interface SourceMemory {
   readonly limit: RateLimit | null;
 }
 
-export interface RateLimit {
+interface RateLimit {
   readonly remaining: number | null;
   /** No request is sent before; null: requests are allowed. */
   readonly until: Timestamp | null;

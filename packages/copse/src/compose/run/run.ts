@@ -99,7 +99,14 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
     sourceMemories,
-    sources: sourcesOf(settings.sources, { dir, repository, workspaces, env: surroundings.env, memories: sourceMemories, forge: landing.forge }),
+    sources: sourcesOf(settings.sources, {
+      dir,
+      repository,
+      workspaces,
+      env: surroundings.env,
+      memories: sourceMemories,
+      forge: landing.forge,
+    }),
     landing,
     finish,
   };

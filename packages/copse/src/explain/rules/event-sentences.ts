@@ -132,7 +132,9 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'item.changed': ({ isGiven }) =>
     isGiven ? 'its work item changed, and the task with it' : 'its work item changed upstream',
   'item.linked': ({ dependsOn }) =>
-    dependsOn.length === 0 ? 'its work item waits for no other' : `its work item waits for ${named([...dependsOn])}`,
+    dependsOn.length === 0
+      ? 'its work item waits for no other'
+      : `its work item waits for ${named([...dependsOn])}`,
   'item.closed': () => 'its work item was closed',
   'item.reopened': () => 'its work item was opened again',
   'item.reported': ({ phase }) => `its work item was told: ${phase}`,

@@ -94,7 +94,9 @@ export class SourceDuty {
     const failures = problem === null ? 0 : times.failures + 1;
     const { firstAgainMs, mostAgainMs } = policy.pullRequest;
     const waitMs =
-      problem === null ? source.intervalMs : backoffMs(failures, { firstMs: firstAgainMs, mostMs: mostAgainMs });
+      problem === null
+        ? source.intervalMs
+        : backoffMs(failures, { firstMs: firstAgainMs, mostMs: mostAgainMs });
     const nextMs = isDue || problem !== null ? clock.elapsedMs() + waitMs : times.nextMs;
     this.#times.set(name, { nextMs, failures, event });
     if (held.kind === 'held') remember(this.#context, name, problem, isDue);

@@ -16,7 +16,7 @@ export interface Hold {
   isOurs(): Promise<boolean>;
 }
 
-export type Held<T> =
+export type SourceHeld<T> =
   | { readonly kind: 'held'; readonly value: T }
   /** Null: another process of this clone. */
   | { readonly kind: 'busy'; readonly holder: string | null };
@@ -34,12 +34,12 @@ export async function holdSource<T>(
   source: string,
   work: (hold: Hold) => Promise<T>,
   { silence, patienceMs = 0, isKept = false }: HoldOptions,
-): Promise<Held<T>> {
+): Promise<SourceHeld<T>> {
   const id: ResourceName = brand(`source:${source}`);
   const isAlone = context.board.engine === 'sqlite';
   const done = await context.git.tryLock(
     'sources',
-    async (): Promise<Held<T>> => {
+    async (): Promise<SourceHeld<T>> => {
       const isOurs = async () => isAlone || (await take(context, id, silence));
       if (!(await isOurs())) {
         const holder = (await context.board.get('resource', id))?.holder ?? null;

@@ -26,7 +26,11 @@ export async function addItem(context: RunContext, text: string): Promise<Outcom
       const read = await source.readOne(id);
       if (read.kind === 'failed') return refused('wrong_status', read.reason, `copse sources show ${name}`);
       if (read.item === undefined)
-        return refused('not_found', `${name} has no work item ${id}.`, `copse sources sync ${name} --dry-run`);
+        return refused(
+          'not_found',
+          `${name} has no work item ${id}.`,
+          `copse sources sync ${name} --dry-run`,
+        );
       return takeItem(context, source, read.item, context.by.kind === 'person' ? context.by.name : null);
     },
     { silence: new LeadSilence(), patienceMs: context.policy.sources.patienceMs },
@@ -39,9 +43,7 @@ export function sourceNamed({ sources }: Pick<RunContext, 'sources'>, name: stri
   if (found !== undefined) return found;
   const known = sources.map((source) => source.name).join(', ');
   const reason =
-    known === ''
-      ? `copse.yml has no source ${name}.`
-      : `copse.yml has no source ${name}; it has ${known}.`;
+    known === '' ? `copse.yml has no source ${name}.` : `copse.yml has no source ${name}; it has ${known}.`;
   return refused('not_found', reason, 'copse sources list');
 }
 

@@ -11,23 +11,18 @@ import { decided } from '../../kernel/decision.ts';
 import { change } from '../../board/context.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Source, SourceProblem } from '../port.ts';
-import type { Item, ReportPhase } from '../rules/item.ts';
-import { dueReport, labelOf, reportMarker, reportText } from '../rules/report.ts';
+import type { Item } from '../rules/item.ts';
+import {
+  type DueItem,
+  type Reported,
+  dueReport,
+  labelOf,
+  reportMarker,
+  reportText,
+} from '../rules/report.ts';
 import type { Hold } from './hold.ts';
 import { itemsOf } from './sync.ts';
 import { tickDone } from './tick.ts';
-
-export interface Reported {
-  readonly kind: 'reported';
-  readonly items: readonly Item[];
-  /** For people: what else was done. */
-  readonly notes: readonly string[];
-}
-
-export interface DueItem {
-  readonly item: Item;
-  readonly phase: ReportPhase;
-}
 
 /** What the source is not told yet. Empty for a source that is told nothing. */
 export async function dueReports(context: RunContext, source: Source): Promise<readonly DueItem[]> {

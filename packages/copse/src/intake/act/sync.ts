@@ -25,7 +25,7 @@ export interface SyncedStep {
   readonly why: string | null;
 }
 
-export interface Synced {
+export interface SourceSynced {
   readonly kind: 'synced';
   /** How many items the source has. */
   readonly seen: number;
@@ -44,7 +44,7 @@ export async function syncSource(
   context: RunContext,
   source: Source,
   { isTrial = false, onStep }: SyncOptions = {},
-): Promise<Synced | SourceProblem> {
+): Promise<SourceSynced | SourceProblem> {
   const known = await itemsOf(context, source.name);
   const read = await source.read(known);
   if (read.kind === 'failed') return read;
@@ -61,7 +61,10 @@ export async function syncSource(
   return { kind: 'synced', seen: read.items.length, steps, notes: read.notes };
 }
 
-export async function itemsOf({ board }: Pick<RunContext, 'board'>, source: string): Promise<readonly Item[]> {
+export async function itemsOf(
+  { board }: Pick<RunContext, 'board'>,
+  source: string,
+): Promise<readonly Item[]> {
   return (await board.list('item')).filter((item) => item.source === source);
 }
 
@@ -74,7 +77,7 @@ async function tasksNow(context: RunContext, items: readonly Item[]): Promise<Re
   return found;
 }
 
-export function taskNow({ state, title, body }: Task): TaskNow {
+function taskNow({ state, title, body }: Task): TaskNow {
   return { status: state.status, mark: textMark(title, body) };
 }
 
@@ -103,7 +106,9 @@ async function follow(
 
 function whyNotLetIn({ onlyFrom }: Source, by: string | null): string | null {
   if (onlyFrom === null || isAmong(onlyFrom, by)) return null;
-  return by === null ? 'it is unknown who asked for it, and only_from is set' : `${by} is not among only_from`;
+  return by === null
+    ? 'it is unknown who asked for it, and only_from is set'
+    : `${by} is not among only_from`;
 }
 
 /** The task and the item's record, in one transaction: the item's key is unique there. */

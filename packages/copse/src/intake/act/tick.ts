@@ -19,7 +19,7 @@ import { branchRef } from '../../workspaces/discard/rescue-first.ts';
 import type { Source, SourceProblem, Ticked } from '../port.ts';
 import type { Item } from '../rules/item.ts';
 import { fileOfItem } from '../rules/markdown.ts';
-import type { DueItem, Reported } from './report.ts';
+import type { DueItem, Reported } from '../rules/report.ts';
 import { itemsOf } from './sync.ts';
 
 export async function tickDone(
@@ -29,7 +29,8 @@ export async function tickDone(
   onStep?: (step: string) => void,
 ): Promise<Reported | SourceProblem> {
   const items = due.map(({ item }) => item);
-  if (items.length === 0 || source.tick === undefined || (await hasOpenTick(context, source))) return { kind: 'reported', items: [], notes: [] };
+  if (items.length === 0 || source.tick === undefined || (await hasOpenTick(context, source)))
+    return { kind: 'reported', items: [], notes: [] };
   const files = [...new Set(items.map(({ item }) => fileOfItem(item)))];
   const title = `Tick ${items.length === 1 ? 'a box' : counted(items.length, 'box', 'es')} in ${files.join(', ')}`;
   const drawn = await change(context, (change) => unusedId(change.board, taskIdDraws(context.random)));

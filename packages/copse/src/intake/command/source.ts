@@ -59,9 +59,12 @@ async function run(
       leavesNothing: true,
     });
     if (ran.kind === 'failed') {
-      const how = ran.because === 'timeout' ? `took longer than ${timeoutMs / 1_000} s` : `failed (${ran.code})`;
+      const how =
+        ran.because === 'timeout' ? `took longer than ${timeoutMs / 1_000} s` : `failed (${ran.code})`;
       // The log begins with the command.
-      const output = ran.tail.slice(ran.tail.findLastIndex((line) => line.includes('COPSE_SOURCE_OUTPUT')) + 1);
+      const output = ran.tail.slice(
+        ran.tail.findLastIndex((line) => line.includes('COPSE_SOURCE_OUTPUT')) + 1,
+      );
       const said = output.length === 0 ? '.' : `: ${shown(output.join(' '))}`;
       return { kind: 'failed', reason: `The command ${how}${said}`, until: null };
     }

@@ -48,7 +48,8 @@ export function githubTracker({ paced, repository, label }: GithubOptions): Trac
     },
     async letIn(id) {
       const listed = await list(`issues/${encodeURIComponent(id)}/events?per_page=100`);
-      if (listed.kind !== 'listed') return failed(listed.reason, listed.kind === 'failed' ? listed.until : null);
+      if (listed.kind !== 'listed')
+        return failed(listed.reason, listed.kind === 'failed' ? listed.until : null);
       const set = listed.all.findLast(
         (event) =>
           stringIn(event, 'event') === 'labeled' &&
@@ -62,7 +63,8 @@ export function githubTracker({ paced, repository, label }: GithubOptions): Trac
       return id === undefined ? undefined : { id: String(id), text: stringIn(comment, 'body') ?? '' };
     },
     addComment: (id, body) => write('POST', `issues/${encodeURIComponent(id)}/comments`, { body }),
-    editComment: (_, comment, body) => write('PATCH', `issues/comments/${encodeURIComponent(comment)}`, { body }),
+    editComment: (_, comment, body) =>
+      write('PATCH', `issues/comments/${encodeURIComponent(comment)}`, { body }),
     async label(id, wanted) {
       const place = `issues/${encodeURIComponent(id)}/labels`;
       const listed = await list(`${place}?per_page=100`);
@@ -70,7 +72,8 @@ export function githubTracker({ paced, repository, label }: GithubOptions): Trac
       const names = new Set(listed.all.map((one) => stringIn(one, 'name')));
       for (const other of reportLabels.filter((one) => one !== wanted && names.has(one))) {
         const removed = await write('DELETE', `${place}/${encodeURIComponent(other)}`);
-        if (removed.kind !== 'answered' && !(removed.kind === 'refused' && removed.status === 404)) return removed;
+        if (removed.kind !== 'answered' && !(removed.kind === 'refused' && removed.status === 404))
+          return removed;
       }
       if (wanted === null || names.has(wanted)) return undefined;
       const added = await write('POST', place, { labels: [wanted] });

@@ -51,9 +51,11 @@ export function gitlabTracker({ paced, project, label }: GitlabOptions): Tracker
     },
     async letIn(id) {
       const listed = await list(`${issue(id)}/resource_label_events?per_page=100`);
-      if (listed.kind !== 'listed') return failed(listed.reason, listed.kind === 'failed' ? listed.until : null);
+      if (listed.kind !== 'listed')
+        return failed(listed.reason, listed.kind === 'failed' ? listed.until : null);
       const set = listed.all.findLast(
-        (event) => stringIn(event, 'action') === 'add' && stringIn(fieldsOf(event)['label'], 'name') === label,
+        (event) =>
+          stringIn(event, 'action') === 'add' && stringIn(fieldsOf(event)['label'], 'name') === label,
       );
       return { kind: 'known', by: stringIn(fieldsOf(set)['user'], 'username') ?? null };
     },

@@ -10,7 +10,7 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 import { type Api, type ApiAnswer, type ApiRequest, problemIn } from '../../review/forges/api.ts';
 import type { SourceMemories, SourceProblem } from '../port.ts';
 
-export type Answered = Extract<ApiAnswer, { kind: 'answered' }>;
+export type ApiAnswered = Extract<ApiAnswer, { kind: 'answered' }>;
 
 /** A refusal that a later request would meet again, as for an item that is gone or locked. */
 export interface ApiRefusal {
@@ -31,13 +31,13 @@ const { writeApartMs, mostPages, limitedMs } = defaultPolicy.sources;
 
 export class Paced {
   readonly #options: PacedOptions;
-  readonly #before = new Map<string, { readonly etag: string; readonly answer: Answered }>();
+  readonly #before = new Map<string, { readonly etag: string; readonly answer: ApiAnswered }>();
 
   constructor(options: PacedOptions) {
     this.#options = options;
   }
 
-  async get(path: string): Promise<Answered | ApiRefusal | SourceProblem> {
+  async get(path: string): Promise<ApiAnswered | ApiRefusal | SourceProblem> {
     const before = this.#before.get(path);
     const answer = await this.#ask({ method: 'GET', path, etag: before?.etag });
     if (answer.kind !== 'answered') return answer;
@@ -48,12 +48,14 @@ export class Paced {
   }
 
   /** All pages of a list. */
-  async list(path: string): Promise<{ readonly kind: 'listed'; readonly all: readonly unknown[] } | ApiRefusal | SourceProblem> {
+  async list(
+    path: string,
+  ): Promise<{ readonly kind: 'listed'; readonly all: readonly unknown[] } | ApiRefusal | SourceProblem> {
     const all: unknown[] = [];
     const [place = ''] = path.split('?', 1);
     let next: string | undefined = path;
     for (let page = 0; next !== undefined && page < mostPages; page += 1) {
-      const answer: Answered | ApiRefusal | SourceProblem = await this.get(next);
+      const answer: ApiAnswered | ApiRefusal | SourceProblem = await this.get(next);
       if (answer.kind !== 'answered') return answer;
       if (!Array.isArray(answer.body)) return failed('The answer is not a list.');
       all.push(...(answer.body as readonly unknown[]));
@@ -68,7 +70,7 @@ export class Paced {
     method: Exclude<ApiRequest['method'], 'GET'>,
     path: string,
     body?: ApiRequest['body'],
-  ): Promise<Answered | ApiRefusal | SourceProblem> {
+  ): Promise<ApiAnswered | ApiRefusal | SourceProblem> {
     const { clock, memories } = this.#options;
     // By the wall clock, because another process may have written; a clock that jumps costs one wait.
     const sinceMs = clock.now() - (memories.wroteAt() ?? 0);
@@ -80,7 +82,7 @@ export class Paced {
     }
   }
 
-  async #ask(request: ApiRequest): Promise<Answered | ApiRefusal | SourceProblem> {
+  async #ask(request: ApiRequest): Promise<ApiAnswered | ApiRefusal | SourceProblem> {
     const { source, clock, memories } = this.#options;
     const { limit } = memories.load(source);
     const until = limit?.until ?? null;
@@ -104,7 +106,7 @@ export class Paced {
   }
 
   /** The last request of a window is answered; the next one would not be. */
-  #rememberLimit({ header }: Answered): void {
+  #rememberLimit({ header }: ApiAnswered): void {
     const { source, memories, clock } = this.#options;
     const said = header('x-ratelimit-remaining') ?? header('ratelimit-remaining');
     const remaining = Number(said ?? Number.NaN);
@@ -113,7 +115,9 @@ export class Paced {
     const until = remaining === 0 && Number.isFinite(reset) ? timestamp(reset * 1_000) : null;
     const before = memories.load(source).limit;
     if (before?.remaining === remaining && before.until === until) return;
-    memories.save(source, { limit: { remaining, until: until !== null && until > clock.now() ? until : null } });
+    memories.save(source, {
+      limit: { remaining, until: until !== null && until > clock.now() ? until : null },
+    });
   }
 }
 

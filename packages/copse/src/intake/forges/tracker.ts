@@ -4,25 +4,32 @@ import type { LetIn, ReportDone, ReportOrder, Source, SourceProblem, SourceRead 
 import type { Item } from '../rules/item.ts';
 import type { ReportLabel } from '../rules/report.ts';
 import type { SeenItem, SourceSettings } from '../rules/source.ts';
-import type { Answered, ApiRefusal } from './paced.ts';
+import type { ApiAnswered, ApiRefusal } from './paced.ts';
 
-export type Listed = { readonly kind: 'listed'; readonly all: readonly unknown[] } | ApiRefusal | SourceProblem;
+type ListedIssues =
+  | { readonly kind: 'listed'; readonly all: readonly unknown[] }
+  | ApiRefusal
+  | SourceProblem;
 
 export interface Tracker {
   /** Open issues with the label. */
-  open(): Promise<Listed>;
-  one(id: string): Promise<Answered | ApiRefusal | SourceProblem>;
+  open(): Promise<ListedIssues>;
+  one(id: string): Promise<ApiAnswered | ApiRefusal | SourceProblem>;
   /** Undefined: not an issue. */
   read(issue: unknown): SeenItem | undefined;
   /** Issues that come first. `known` is what is known of it. */
-  dependencies(issue: unknown, seen: SeenItem, known: Item | undefined): Promise<readonly string[] | SourceProblem>;
+  dependencies(
+    issue: unknown,
+    seen: SeenItem,
+    known: Item | undefined,
+  ): Promise<readonly string[] | SourceProblem>;
   /** Who set the label last. */
   letIn(id: string): Promise<LetIn | SourceProblem>;
-  comments(id: string): Promise<Listed>;
+  comments(id: string): Promise<ListedIssues>;
   /** The id and the text of a comment. */
   readComment(comment: unknown): { readonly id: string; readonly text: string } | undefined;
-  addComment(id: string, text: string): Promise<Answered | ApiRefusal | SourceProblem>;
-  editComment(id: string, comment: string, text: string): Promise<Answered | ApiRefusal | SourceProblem>;
+  addComment(id: string, text: string): Promise<ApiAnswered | ApiRefusal | SourceProblem>;
+  editComment(id: string, comment: string, text: string): Promise<ApiAnswered | ApiRefusal | SourceProblem>;
   label(id: string, label: ReportLabel | null): Promise<ApiRefusal | SourceProblem | undefined>;
 }
 
@@ -68,7 +75,10 @@ function problemOf(problem: ApiRefusal | SourceProblem): SourceProblem {
   return problem.kind === 'failed' ? problem : { kind: 'failed', reason: problem.reason, until: null };
 }
 
-async function report(tracker: Tracker, { item, text, marker, label }: ReportOrder): Promise<ReportDone | SourceProblem> {
+async function report(
+  tracker: Tracker,
+  { item, text, marker, label }: ReportOrder,
+): Promise<ReportDone | SourceProblem> {
   let comment = item.report?.comment ?? null;
   if (text !== null) {
     const written = await writeComment(tracker, item, text, marker);

@@ -55,7 +55,8 @@ async function readLists(
   known: readonly Item[],
 ): Promise<SourceRead | SourceProblem> {
   const target = await options.target();
-  if (target === undefined) return { kind: 'failed', reason: 'The repository has no commit yet.', until: null };
+  if (target === undefined)
+    return { kind: 'failed', reason: 'The repository has no commit yet.', until: null };
   const found = await listFiles(options, target.tip);
   const items: SeenItem[] = [];
   for (const file of found) items.push(...itemsIn(await readList(options.dir, file, known)));
@@ -83,7 +84,10 @@ async function listFiles({ dir, files }: MarkdownOptions, commit: CommitId): Pro
   const found = entries(listed).flatMap((line): readonly ListFile[] => {
     const [, mode = '', blob = '', name = ''] = /^(\d+) blob ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
     const file = Buffer.from(name, 'latin1').toString();
-    const isList = /^100/.test(mode) && /\.(md|markdown)$/i.test(file) && Buffer.from(file).toString('latin1') === name;
+    const isList =
+      mode.startsWith('100') &&
+      /\.(md|markdown)$/i.test(file) &&
+      Buffer.from(file).toString('latin1') === name;
     return isList && areas.some((area) => areaMatches(area, file)) ? [{ path: file, mode, blob }] : [];
   });
   return found.slice(0, defaultPolicy.sources.mostFiles);
@@ -117,10 +121,7 @@ function itemsIn({ entries: all }: ReadList): readonly SeenItem[] {
   }));
 }
 
-async function tick(
-  options: MarkdownOptions,
-  { items, known, message }: TickOrder,
-): Promise<Ticked> {
+async function tick(options: MarkdownOptions, { items, known, message }: TickOrder): Promise<Ticked> {
   const { dir } = options;
   const target = await options.target();
   if (target === undefined) return { kind: 'unchanged' };

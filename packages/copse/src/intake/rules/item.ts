@@ -12,10 +12,9 @@ import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import { type ItemId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 
-export const reportPhases = ['queued', 'working', 'waiting', 'review', 'done', 'cancelled'] as const;
-export type ReportPhase = (typeof reportPhases)[number];
+export type ReportPhase = 'queued' | 'working' | 'waiting' | 'review' | 'done' | 'cancelled';
 
-export interface ItemReport {
+interface ItemReport {
   readonly phase: ReportPhase;
   readonly at: Timestamp;
   /** The id of the comment at the source; null: the source has none. */

@@ -24,8 +24,11 @@ const FENCE = /^\s*(`{3,}|~{3,})/;
 
 export function parseList(text: string): readonly ListEntry[] {
   const lines = text.split(/\r?\n/);
-  const found: (Omit<ListEntry, 'body' | 'children'> & { indent: number; body: string[]; children: number[] })[] =
-    [];
+  const found: (Omit<ListEntry, 'body' | 'children'> & {
+    indent: number;
+    body: string[];
+    children: number[];
+  })[] = [];
   const open: number[] = [];
   let fence: string | null = null;
   for (const [line, content] of lines.entries()) {
@@ -33,7 +36,8 @@ export function parseList(text: string): readonly ListEntry[] {
     const isFence = mark !== undefined && (fence === null || mark.startsWith(fence));
     const entry = fence === null && !isFence ? ENTRY.exec(content) : null;
     const indent = widthOf(/^\s*/.exec(content)?.[0] ?? '');
-    if (content.trim() !== '') while (open.length > 0 && indent <= (found[open.at(-1) ?? 0]?.indent ?? 0)) open.pop();
+    if (content.trim() !== '')
+      while (open.length > 0 && indent <= (found[open.at(-1) ?? 0]?.indent ?? 0)) open.pop();
     const above = found[open.at(-1) ?? -1];
     if (isFence) fence = fence === null ? (mark ?? null) : null;
     if (entry === null) {
@@ -45,7 +49,9 @@ export function parseList(text: string): readonly ListEntry[] {
     open.push(found.length);
     found.push({ line, title: title.trim(), isTicked: box !== ' ', indent, body: [], children: [] });
   }
-  return found.map(({ indent: _, body, ...entry }) => ({ ...entry, body: dedented(body) }));
+  return found.map(({ line, title, isTicked, children, body }) => {
+    return { line, title, isTicked, children, body: dedented(body) };
+  });
 }
 
 function widthOf(space: string): number {
@@ -55,7 +61,9 @@ function widthOf(space: string): number {
 }
 
 function dedented(lines: readonly string[]): string {
-  const indents = lines.filter((line) => line.trim() !== '').map((line) => /^\s*/.exec(line)?.[0].length ?? 0);
+  const indents = lines
+    .filter((line) => line.trim() !== '')
+    .map((line) => /^\s*/.exec(line)?.[0].length ?? 0);
   const least = indents.length === 0 ? 0 : Math.min(...indents);
   return lines
     .map((line) => line.slice(Math.min(least, line.length)).trimEnd())
@@ -83,7 +91,11 @@ export function identify(
     left.delete(item);
     ids.set(entry, item.item);
   };
-  for (const entry of entries) take(entry, [...left].find(({ title }) => title === entry.title));
+  for (const entry of entries)
+    take(
+      entry,
+      [...left].find(({ title }) => title === entry.title),
+    );
   for (const item of left) if (item.isClosed || item.report?.phase === 'done') left.delete(item);
   const others = entries.filter((one) => !ids.has(one) && !one.isTicked);
   // Where one line changed, one common word is enough.

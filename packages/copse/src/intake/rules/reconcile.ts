@@ -131,7 +131,14 @@ export function decideText(
   const why = mark === item.given ? null : whyNotGiven(item, seen, now, onlyFrom);
   const isSame = mark === item.given || now?.mark === mark;
   const edits = why !== null || isSame || task === undefined ? null : decideEdit(task, { title, body }, at);
-  const noted = decided({ type: 'item.changed', id: item.id, at, title, mark, isGiven: why === null } as const);
+  const noted = decided({
+    type: 'item.changed',
+    id: item.id,
+    at,
+    title,
+    mark,
+    isGiven: why === null,
+  } as const);
   return { edits, noted, why };
 }
 
@@ -183,7 +190,11 @@ export function textOf({ title, body }: Pick<SeenItem, 'title' | 'body'>): {
   readonly title: string;
   readonly body: string;
 } {
-  const line = title.replaceAll(/\p{Cc}+/gu, ' ').replaceAll(/\s+/g, ' ').trim().toWellFormed();
+  const line = title
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .toWellFormed();
   const longest = defaultPolicy.text.titleLength;
   const letters = Array.from(line);
   const isCut = letters.length > longest;

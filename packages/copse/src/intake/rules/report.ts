@@ -21,8 +21,20 @@ const phases: Readonly<Record<TaskStatus, ReportPhase>> = {
   cancelled: 'cancelled',
 };
 
+export interface DueItem {
+  readonly item: Item;
+  readonly phase: ReportPhase;
+}
+
+export interface Reported {
+  readonly kind: 'reported';
+  readonly items: readonly Item[];
+  /** For people: what else was done, or could not be told. */
+  readonly notes: readonly string[];
+}
+
 /** A deleted task counts as cancelled. */
-export function phaseOf(status: TaskStatus | undefined): ReportPhase {
+function phaseOf(status: TaskStatus | undefined): ReportPhase {
   return status === undefined ? 'cancelled' : phases[status];
 }
 

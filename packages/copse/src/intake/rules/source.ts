@@ -1,7 +1,6 @@
 /** Sources of work items, and an item as its source has it. */
 
-export const sourceTypes = ['markdown', 'github', 'gitlab', 'linear', 'command'] as const;
-export type SourceType = (typeof sourceTypes)[number];
+type SourceType = 'markdown' | 'github' | 'gitlab' | 'linear' | 'command';
 
 export interface SourceSettings {
   readonly name: string;

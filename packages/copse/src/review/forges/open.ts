@@ -63,7 +63,10 @@ export interface KnownForge {
   readonly place: RemotePlace;
 }
 
-export function findPlace({ remote, kind }: Pick<ForgeOptions, 'remote' | 'kind'>): KnownForge | { readonly reason: string } {
+export function findPlace({
+  remote,
+  kind,
+}: Pick<ForgeOptions, 'remote' | 'kind'>): KnownForge | { readonly reason: string } {
   const at = remote.address();
   if ('reason' in at) return at;
   const place = parseRemote(at.address);

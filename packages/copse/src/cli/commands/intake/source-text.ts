@@ -35,7 +35,9 @@ export function stepText(source: string, { step, task, why }: SyncedStep, isTria
     case 'note':
       return `changed   ${item} upstream; ${task} keeps its text: ${shown(why ?? step.why)}`;
     case 'close':
-      return step.cancels ? `${would}cancel ${task}: ${item} was closed${because}` : `closed    ${item}; ${task} stays`;
+      return step.cancels
+        ? `${would}cancel ${task}: ${item} was closed${because}`
+        : `closed    ${item}; ${task} stays`;
     case 'reopen':
       return `reopened  ${item}; see ${task}`;
     case 'link':

@@ -27,7 +27,9 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
     const width = Math.max(...all.map(({ source }) => source.name.length));
     for (const { source, items, memory } of all) {
       const count = counted(items.length, 'item');
-      cli.output.line(`${source.name.padEnd(width)}  ${source.type.padEnd(8)}  ${count}  ${shown(source.place)}`);
+      cli.output.line(
+        `${source.name.padEnd(width)}  ${source.type.padEnd(8)}  ${count}  ${shown(source.place)}`,
+      );
       const text = lastLookText(memory, clock.now());
       const style = memory.problem === null ? 'dim' : 'yellow';
       cli.output.line(`${' '.repeat(width)}  ${cli.output.style(style, text)}`);

@@ -1,8 +1,9 @@
 import { remember } from '../../../intake/act/duty.ts';
 import { holdSource } from '../../../intake/act/hold.ts';
 import { busy, sourceNamed } from '../../../intake/act/one-item.ts';
-import { type DueItem, dueReports, reportDue } from '../../../intake/act/report.ts';
-import { type Synced, syncSource } from '../../../intake/act/sync.ts';
+import { dueReports, reportDue } from '../../../intake/act/report.ts';
+import type { DueItem } from '../../../intake/rules/report.ts';
+import { type SourceSynced, syncSource } from '../../../intake/act/sync.ts';
 import type { Source, SourceProblem } from '../../../intake/port.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { LeadSilence } from '../../../queue/lead/leadership.ts';
@@ -34,7 +35,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     }
     if (options.json) cli.output.json({ sources: views });
     const [first] = problems;
-    if (first !== undefined) fail('unavailable', `Not all sources could be read. ${first}`, 'copse sources list');
+    if (first !== undefined)
+      fail('unavailable', `Not all sources could be read. ${first}`, 'copse sources list');
   });
 }
 
@@ -45,13 +47,17 @@ function requireSource(context: RunContext, name: string): Source {
 }
 
 interface Looked {
-  readonly synced: Synced;
+  readonly synced: SourceSynced;
   /** What the source was told, or would be. */
   readonly told: readonly Pick<DueItem, 'item'>[];
   readonly notes: readonly string[];
 }
 
-async function look(context: RunContext, source: Source, isTrial: boolean): Promise<Looked | { reason: string }> {
+async function look(
+  context: RunContext,
+  source: Source,
+  isTrial: boolean,
+): Promise<Looked | { reason: string }> {
   const { clock, policy, sourceMemories } = context;
   const until = sourceMemories.load(source.name).limit?.until ?? null;
   if (until !== null && until > clock.now())
@@ -100,6 +106,8 @@ function print(
   output.line(`${name}: ${counted(synced.seen, 'item')}${changes}`);
   for (const step of synced.steps) output.line(`  ${stepText(name, step, isTrial)}`);
   for (const { item } of told)
-    output.line(`  ${isTrial ? 'would tell' : 'told     '} ${shown(`${name}#${item.item}`)} about ${item.task}`);
+    output.line(
+      `  ${isTrial ? 'would tell' : 'told     '} ${shown(`${name}#${item.item}`)} about ${item.task}`,
+    );
   for (const note of notes) output.line(`  ${output.style('dim', shown(note))}`);
 }

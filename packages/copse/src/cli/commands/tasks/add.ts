@@ -42,7 +42,11 @@ async function print(cli: Cli, context: Context, task: Task, options: Options): 
 }
 
 /** Its source has the title and the text. */
-async function runItem(cli: Cli, words: readonly string[], { item = '', ...options }: Options): Promise<void> {
+async function runItem(
+  cli: Cli,
+  words: readonly string[],
+  { item = '', ...options }: Options,
+): Promise<void> {
   const { json: _, ...others } = options;
   if (words.length > 0 || Object.values(others).some((value) => value !== undefined))
     fail('usage', '--item takes the title and the text from the source.', `copse add --item ${item}`);

@@ -13,7 +13,9 @@ function addSources(program: CopseCommand, on: On): void {
     .command('list')
     .description('List the sources of copse.yml: items, the last look, rate limits.')
     .option('--json', 'print { "sources": [...] }')
-    .details('Sources are set in copse.yml, for example: sources: { todo: { type: markdown, files: [TODO.md] } }')
+    .details(
+      'Sources are set in copse.yml, for example: sources: { todo: { type: markdown, files: [TODO.md] } }',
+    )
     .examples([
       ['copse sources list', ''],
       ['copse sources list --json', 'for scripts'],
