@@ -250,6 +250,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
       drop: unused,
       newBytes: unused,
     },
+    close: () => Promise.resolve(),
   };
 }
 

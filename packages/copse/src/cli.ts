@@ -32,8 +32,10 @@ if (isStale()) {
 } else {
   if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
   useCompileCache();
-  if (argv[0] === 'watch' || (/^(?:list|ls)$/.test(argv[0] ?? '') && argv.includes('--watch')))
-    (await import('./cli/watch/guard.ts')).guardTerminal();
+  const [command = ''] = argv;
+  const isWatched = argv.includes('--watch') || (command === 'queue' && argv.includes('-w'));
+  if (command === 'watch' || (isWatched && /^(?:list|ls|queue)$/.test(command)))
+    (await import('./cli/watch/guard.ts')).guardTerminal({ isOwnScreen: command !== 'queue' });
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
 }

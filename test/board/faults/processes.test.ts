@@ -161,6 +161,6 @@ describe.each(engines)('on %s', (engine) => {
         expect(told.task.get(summary.id)).toMatchObject(summary);
       }
     },
-    (seconds + 110) * 1_000,
+    (seconds + 290) * 1_000,
   );
 });

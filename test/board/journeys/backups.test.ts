@@ -5,8 +5,9 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 
+import { endAgents } from '../../support/agents/scripted-agents.ts';
 import {
   type TaskDocument,
   answer,
@@ -22,6 +23,8 @@ import {
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
 
 const area = newArea();
+// Agents outlive the orchestrators that are stopped here.
+afterAll(() => endAgents(area));
 
 type At = ReturnType<typeof newProject>;
 

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts';
+import { restGits } from '../../../packages/copse/src/git/long-lived-process.ts';
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
 import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
@@ -124,6 +125,18 @@ describe('moving refs', () => {
     expect(tip(ref)).toBe(commitOf('ours'));
     expect(await writer.move(ref, commitOf('ours'), null)).toEqual({ kind: 'moved' });
     expect(tip(ref)).toBe('');
+  });
+
+  it('a request that comes while a command closes goes to a new process', async () => {
+    const writer = keep(new RefWriter(dir));
+    const ref = 'refs/heads/moving/rested';
+    await writer.move(ref, null, commitOf('base'));
+    const { pid } = writer;
+    const rested = restGits(dir.home);
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
+    await rested;
+    expect(writer.pid).toBeTypeOf('number');
+    expect(writer.pid).not.toBe(pid);
   });
 
   it('reports a ref that another process has locked, and moves it after the release', async () => {

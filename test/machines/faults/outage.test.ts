@@ -12,7 +12,7 @@ import { git, newArea } from '../../support/cli.ts';
 import { Run, canSeeProcesses } from '../../support/agents/runs.ts';
 import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
 import { isLong } from '../../support/long.ts';
-import { type Fault, Proxy } from '../support/proxy.ts';
+import { Proxy } from '../support/proxy.ts';
 
 const area = newArea();
 
@@ -31,49 +31,53 @@ const told = (text: string, what: RegExp) => text.match(new RegExp(what, 'g'))?.
 const AWAY = /Waiting for it/;
 const BACK = /The board is back/;
 
-const outages: readonly { readonly kind: Exclude<Fault['kind'], 'delay'>; readonly ms: number }[] = isLong
-  ? [90_000, 30_000, 10_000].flatMap((ms) =>
-      (['refuse', 'blackhole', 'half-open', 'cut'] as const).map((kind) => ({ kind, ms })),
-    )
+const kinds = ['refuse', 'blackhole', 'half-open', 'cut'] as const;
+const [ten, thirty, ninety] = [10_000, 30_000, 90_000];
+/** Every kind for ten seconds, and some for longer; with COPSE_OUTAGES=all each of them for each time. */
+const long =
+  process.env['COPSE_OUTAGES'] === 'all'
+    ? kinds.flatMap((kind) => [ten, thirty, ninety].map((ms) => ({ kind, ms })))
+    : [
+        { kind: 'blackhole' as const, ms: ninety },
+        { kind: 'half-open' as const, ms: thirty },
+        ...kinds.map((kind) => ({ kind, ms: ten })),
+      ];
+const outages: readonly { readonly kind: (typeof kinds)[number]; readonly ms: number }[] = isLong
+  ? long
   : [
       { kind: 'refuse', ms: 7_000 },
       { kind: 'half-open', ms: 100 },
     ];
 
 describe.runIf(canSeeProcesses)('an outage of the board', () => {
-  // Side by side, because they only wait: the longest ones first.
   // promise: outage-costs-nothing
-  it.concurrent.each(outages)(
-    '($kind, $ms ms) costs no attempt',
-    { timeout: 300_000 },
-    async ({ kind, ms }) => {
-      // Longer than the outage, so that the runner is not cut off.
-      const { proxy, run } = await openRun({ lease: `${Math.max(3, Math.ceil(ms / 3_000))}s` });
-      await using _ = proxy;
-      await using _run = run;
-      await explained(run, async () => {
-        const [task] = await run.add('long');
-        const orchestrator = run.orchestrate('--until-idle');
-        await run.atWork(task!);
-        await proxy.apply({ kind });
-        await setTimeout(ms);
-        expect(orchestrator.isRunning).toBe(true);
-        await proxy.heal();
-        const back = performance.now();
-        run.go();
-        expect(await orchestrator.ended).toBe(0);
-        expect(performance.now() - back).toBeLessThan(30_000);
-        await expectGoodEnd(run);
-        expect(await run.countEvents('attempt.started')).toBe(1);
-        expect(await run.countEvents('task.crashed')).toBe(0);
-        if (kind === 'refuse') {
-          expect(told(orchestrator.printed, AWAY)).toBe(1);
-          expect(told(orchestrator.printed, BACK)).toBe(1);
-        }
-        expect(orchestrator.printed).not.toMatch(/ at .*\.js:|secret/);
-      });
-    },
-  );
+  it.each(outages)('($kind, $ms ms) costs no attempt', { timeout: 300_000 }, async ({ kind, ms }) => {
+    // Longer than the outage, so that the runner is not cut off.
+    const { proxy, run } = await openRun({ lease: `${Math.max(3, Math.ceil(ms / 3_000))}s` });
+    await using _ = proxy;
+    await using _run = run;
+    await explained(run, async () => {
+      const [task] = await run.add('long');
+      const orchestrator = run.orchestrate('--until-idle');
+      await run.atWork(task!);
+      await proxy.apply({ kind });
+      await setTimeout(ms);
+      expect(orchestrator.isRunning).toBe(true);
+      await proxy.heal();
+      const back = performance.now();
+      run.go();
+      expect(await orchestrator.ended).toBe(0);
+      expect(performance.now() - back).toBeLessThan(30_000);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('attempt.started')).toBe(1);
+      expect(await run.countEvents('task.crashed')).toBe(0);
+      if (kind === 'refuse') {
+        expect(told(orchestrator.printed, AWAY)).toBe(1);
+        expect(told(orchestrator.printed, BACK)).toBe(1);
+      }
+      expect(orchestrator.printed).not.toMatch(/ at .*\.js:|secret/);
+    });
+  });
 
   it.each([
     ['while a runner starts', 'copse (runner)', 'before'],

@@ -158,8 +158,6 @@ export function processesOf(area: string): readonly number[] {
   if (process.platform !== 'linux') return [];
   return listPids().filter((pid) => {
     try {
-      // Commands run in this process too, and the gits that answer it for long end with it.
-      if (readFileSync(`/proc/${pid}/stat`, 'latin1').includes(`(git) S ${process.pid} `)) return false;
       const isThere = readlinkSync(`/proc/${pid}/cwd`).startsWith(area);
       return isThere || readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`COPSE_REPO_ROOT=${area}`);
     } catch {

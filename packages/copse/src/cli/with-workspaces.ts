@@ -16,7 +16,7 @@ export async function withWorkspaces<T>(
   try {
     return await work(context);
   } finally {
-    await context.board.close();
+    await Promise.all([context.git.close(), context.board.close()]);
   }
 }
 

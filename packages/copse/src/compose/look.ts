@@ -2,6 +2,7 @@
 
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import type { Git } from '../git/port.ts';
 import { openGit } from '../git/repository.ts';
 import { isAlive } from '../processes/identity.ts';
 import { readStopped, readRunner } from '../agents/files/attempt-files.ts';
@@ -87,12 +88,13 @@ export async function withWorktreeList<T>(
 ): Promise<T> {
   const repository = requireRepository(surroundings);
   const context = await openContext(surroundings);
+  let git: Git | undefined;
   try {
-    const git = openGit(openTrustedDir(repository), context.policy);
+    git = openGit(openTrustedDir(repository), context.policy);
     const { landing } = attemptSettings(repository, surroundings)?.agent ?? (await configOf(repository));
     return await work({ ...context, git, node: nodeHere(repository), target: landing.target });
   } finally {
-    await context.board.close();
+    await Promise.all([git?.close(), context.board.close()]);
   }
 }
 
@@ -100,5 +102,10 @@ async function detectBase(repository: Repository, policy: Policy) {
   const dir = openTrustedDir(repository);
   const known = baseByFiles(dir);
   if (known !== null) return known;
-  return openGit(dir, policy).detectBase();
+  const git = openGit(dir, policy);
+  try {
+    return await git.detectBase();
+  } finally {
+    await git.close();
+  }
 }

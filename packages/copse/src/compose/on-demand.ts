@@ -92,7 +92,11 @@ export async function hasBase(surroundings: Surroundings): Promise<boolean> {
   const { openTrustedDir, openGit } = await import('./workspace-adapters.ts');
   const { defaultPolicy } = await import('../kernel/policy.ts');
   const git = openGit(openTrustedDir(requireRepository(surroundings)), defaultPolicy);
-  return (await git.detectBase()) !== undefined;
+  try {
+    return (await git.detectBase()) !== undefined;
+  } finally {
+    await git.close();
+  }
 }
 
 /** For `copse undo` of a landed task. */

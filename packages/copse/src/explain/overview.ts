@@ -19,7 +19,7 @@ import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { nextSteps } from './next-steps.ts';
 import { questionText } from './question.ts';
-import { questionClause, waitingClause } from './rules/reason.ts';
+import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
 import {
   type LandingTask,
   type NeedsYou,
@@ -31,7 +31,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionClause, attentionText, failureClause, firstLine, statusTexts } from './rules/status.ts';
+import { attentionClause, firstLine } from './rules/status.ts';
 import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
 
 export interface OverviewOptions {
@@ -116,28 +116,23 @@ async function needsOfTasks(
 }
 
 /** Undefined: it goes on without a person. */
-function needOf({ state, retries }: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | undefined {
+function needOf(task: TaskSummary): Pick<Need, 'kind' | 'reason' | 'details'> | undefined {
+  const stopped = stopReason(task);
+  if (stopped === null) return undefined;
+  const { state } = task;
+  const reason = stopped.clause === null ? stopped.reason : `${stopped.clause}: ${stopped.reason}`;
   switch (state.status) {
     case 'stuck':
-      return {
-        kind: 'question',
-        reason: `${statusTexts.stuck}: ${firstLine(state.reason)}`,
-        details: state.reason,
-      };
+      return { kind: 'question', reason, details: state.reason };
     case 'in_review': {
       const { pullRequest } = state;
       if (pullRequest?.is === 'wanted') return undefined;
-      const reason = pullRequest === null ? statusTexts.in_review : summarise(pullRequest);
-      return { kind: 'review', reason, details: reason };
+      return { kind: 'review', reason, details: pullRequest === null ? reason : summarise(pullRequest) };
     }
     case 'needs_attention':
-      return {
-        kind: 'attention',
-        reason: attentionText(state),
-        details: `${attentionClause(state.because)}\n${state.reason}`,
-      };
+      return { kind: 'attention', reason, details: `${attentionClause(state.because)}\n${state.reason}` };
     case 'failed':
-      return { kind: 'failed', reason: failureClause(retries, state.reason), details: state.reason };
+      return { kind: 'failed', reason, details: state.reason };
     default:
       return undefined;
   }

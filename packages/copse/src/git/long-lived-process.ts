@@ -26,6 +26,8 @@ export type Measure = (
 ) => { readonly whole: number } | { readonly atLeast: number } | { readonly tooLarge: string };
 
 interface ProcessSettings {
+  /** The `home` of the repository that it answers for. */
+  readonly home: string;
   readonly start: () => ChildProcessWithoutNullStreams;
   /** The error text of a death that the request caused; such a death does not count. */
   readonly expectedLastWords?: RegExp;
@@ -52,6 +54,10 @@ export class LongLivedProcess {
     return this.#child?.pid;
   }
 
+  get home(): string {
+    return this.#settings.home;
+  }
+
   ask(request: string, measure: Measure): Promise<ProcessAnswer> {
     const answer = this.#turn.then(() => this.#ask(request, measure));
     this.#turn = answer;
@@ -63,9 +69,14 @@ export class LongLivedProcess {
     await this.rest();
   }
 
-  /** Ends the process until the next request. */
-  async rest(): Promise<void> {
-    await this.#turn;
+  /** Ends the process after the requests that came before, until the next one. */
+  rest(): Promise<void> {
+    const ended = this.#turn.then(() => this.#end());
+    this.#turn = ended;
+    return ended;
+  }
+
+  async #end(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     hold(child, true);
@@ -164,7 +175,13 @@ export class LongLivedProcess {
 
 const started = new Set<LongLivedProcess>();
 
-/** The children end with the program. A program that goes on after its work with repositories ends them with this. */
+/** Ends those of a repository. Another command of this process that asks them again starts them again. */
+export async function restGits(home: string): Promise<void> {
+  const own = [...started].filter((one) => one.home === home);
+  await Promise.all(own.map((one) => one.rest()));
+}
+
+/** Ends those of all repositories. */
 export async function restAll(): Promise<void> {
   await Promise.all([...started].map((one) => one.rest()));
 }

@@ -29,6 +29,7 @@ export class RefWriter {
     this.#reason = reason;
     this.#nothing = '0'.repeat(dir.objectFormat === 'sha256' ? 64 : 40);
     this.#process = new LongLivedProcess({
+      home: dir.home,
       start: () => startGit(dir, ['update-ref', '-m', reason, '-z', '--stdin']),
       expectedLastWords: /^fatal: /,
       onPipe: () => void removePipes(dir.commonDir),
@@ -100,6 +101,7 @@ export class Merger {
     this.#options = options;
     const argv = ['merge-tree', '--write-tree', '--stdin'];
     this.#process = new LongLivedProcess({
+      home: dir.home,
       start: () => startGit(dir, argv, { ...options, isUnbuffered: true }),
       expectedLastWords: /not something we can merge|unrelated histories/,
       onPipe: () => void removePipes(dir.commonDir),

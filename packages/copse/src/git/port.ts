@@ -141,6 +141,8 @@ export interface Git {
   headStamp(path: string): string;
   readonly stores: ObjectStores;
   readonly work: WorkRefs;
+  /** Ends the long-lived gits of the repository in this process. A later question starts them again. */
+  close(): Promise<void>;
 }
 
 /** The snapshot of one attempt on the remote. */

@@ -9,6 +9,7 @@ import type { Policy } from '../kernel/policy.ts';
 import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
+import { restGits } from './long-lived-process.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
 import { openStores } from './objects.ts';
 import {
@@ -99,6 +100,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     },
     stores: openStores(dir),
     work: openWorkRefs(dir),
+    close: () => restGits(dir.home),
   };
 }
 

@@ -1,5 +1,15 @@
 /** What every `evolve…` function relies on: a record begins once and exists until it ends. */
 
+import type { Timestamp } from './ids.ts';
+
+/** What every event has; the room adds its own fields. */
+export interface EventHead<Type extends string, Id> {
+  readonly type: Type;
+  /** Of the record that it happened to. */
+  readonly id: Id;
+  readonly at: Timestamp;
+}
+
 interface Happened {
   readonly type: string;
   readonly id: string;

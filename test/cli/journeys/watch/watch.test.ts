@@ -166,7 +166,11 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
   });
 
   // promise: terminal-restored
-  test('the terminal is as it was after list --watch, also after SIGKILL', async () => {
+  test.each([
+    { command: 'list', shows: 'Active (1)', isAlternate: true },
+    { command: 'queue', shows: 'the queue is empty', isAlternate: false },
+  ])('the terminal is as it was after $command --watch, also after SIGKILL', async (view) => {
+    const { command, shows, isAlternate } = view;
     const folder = newRepository(area);
     await newTasks(['one'], { cwd: folder });
     const pane = panes!.open(folder, [60, 10], { NODE: process.execPath, CLI: cliFile });
@@ -177,10 +181,10 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
       { how: () => pane.press('q'), code: 0 },
     ];
     for (const [turn, { how, code }] of ends.entries()) {
-      pane.type(`clear; "$NODE" "$CLI" list --watch; echo "end ${turn} with $?"\n`);
-      await pane.untilText('Active (1)');
-      expect(pane.modes()).toEqual({ isAlternate: true, isCursorVisible: false });
-      // Keys that mean nothing are not written over the list.
+      pane.type(`clear; "$NODE" "$CLI" ${command} --watch; echo "end ${turn} with $?"\n`);
+      await pane.untilText(shows);
+      expect(pane.modes()).toEqual({ isAlternate, isCursorVisible: false });
+      // Keys that mean nothing are not written over the view.
       pane.type('xyz');
       how(await pane.pidOf(isWatch));
       await pane.untilText(`end ${turn} with ${code}`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { type PressedKey, KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
+import { type PressedKey, KeyParser } from '../../../../packages/copse/src/cli/screen/keys.ts';
 
 /** Each character is itself, each named key is in brackets. */
 function typed(keys: readonly PressedKey[]): string {

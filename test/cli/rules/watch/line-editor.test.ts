@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
+import { KeyParser } from '../../../../packages/copse/src/cli/screen/keys.ts';
 import {
   type Edited,
   editLine,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
+import { KeyParser } from '../../../../packages/copse/src/cli/screen/keys.ts';
 import type { WatchState } from '../../../../packages/copse/src/cli/watch/model.ts';
 import { Renderer } from '../../../../packages/copse/src/cli/watch/renderer.ts';
 import { firstState, press, updated } from '../../../../packages/copse/src/cli/watch/state.ts';

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import { type Frame, Renderer } from '../../../../packages/copse/src/cli/watch/renderer.ts';
-import { ENTER_SCREEN, LEAVE_SCREEN } from '../../../../packages/copse/src/cli/watch/sequences.ts';
+import {
+  ENTER_SCREEN,
+  LEAVE_LINES,
+  LEAVE_SCREEN,
+} from '../../../../packages/copse/src/cli/watch/sequences.ts';
 import { memoryScreen } from '../../../support/screen.ts';
 
 const size = { columns: 20, rows: 5 };
@@ -118,10 +122,11 @@ test('leaving the screen shows what was there before, with the cursor', async ()
   });
 });
 
-test('the guard leaves the screen with the same sequence', () => {
+test('the guard leaves the screen with the same sequences', () => {
   const script = readFileSync(
     new URL('../../../../packages/copse/src/cli/watch/guard.sh', import.meta.url),
     'utf8',
   );
-  expect(script).toContain(`printf '${LEAVE_SCREEN.replaceAll('\u001b', '\\033')}'`);
+  for (const leave of [LEAVE_SCREEN, LEAVE_LINES])
+    expect(script).toContain(`printf '${leave.replaceAll('\u001b', '\\033')}'`);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { actions, possibleActions, splitWords } from '../../../../packages/copse/src/cli/watch/actions.ts';
-import { KeyParser } from '../../../../packages/copse/src/cli/watch/keys.ts';
+import { KeyParser } from '../../../../packages/copse/src/cli/screen/keys.ts';
 import type { WatchEffect, WatchState } from '../../../../packages/copse/src/cli/watch/model.ts';
 import {
   firstState,

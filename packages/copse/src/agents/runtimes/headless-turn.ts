@@ -98,6 +98,25 @@ async function startProgram(
   }
 }
 
+/** What the reader of a program's events knows at its end. */
+interface ReadTurn {
+  isComplete(): boolean;
+  lastWords(): string;
+}
+
+/** Of a turn that reported no failure. It is complete only with exit code 0 and all of its events. */
+export function outcomeOfEnd(
+  name: string,
+  end: ProgramEnd,
+  reader: ReadTurn,
+  tail: () => string,
+): RuntimeOutcome {
+  const exitCode = end.kind === 'exited' ? end.code : null;
+  if (exitCode === 0 && reader.isComplete())
+    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
+  return { kind: 'crashed', exitCode, reason: endReason(name, end, tail) };
+}
+
 /** Why a turn ended early, with the last lines of output. */
 export function endReason(name: string, end: ProgramEnd, tail: () => string): string {
   const how =

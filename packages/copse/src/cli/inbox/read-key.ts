@@ -3,6 +3,7 @@
 import { type Readable, Writable } from 'node:stream';
 
 import type { Output } from '../output.ts';
+import { KeyReader, type PressedKey } from '../screen/keys.ts';
 
 export interface TerminalInput extends Readable {
   setRawMode?(isRaw: boolean): unknown;
@@ -13,8 +14,8 @@ export const QUIT = 'q';
 export const STOP = 'stop';
 
 /**
- * Undefined when the time is over. Ctrl+D is QUIT. Several characters at once are a paste or an arrow key: they come as one
- * text, so that no part of it counts as an answer.
+ * Undefined when the time is over. Ctrl+D is QUIT. Several characters at once are a paste: they come as one text, so that no
+ * part of it counts as an answer.
  */
 export async function readKey(input: TerminalInput, forMs: number | null): Promise<string | undefined> {
   if (input.readableEnded || input.destroyed) return STOP;
@@ -22,10 +23,12 @@ export async function readKey(input: TerminalInput, forMs: number | null): Promi
   try {
     return await new Promise<string | undefined>((resolve) => {
       const timer = forMs === null ? undefined : setTimeout(() => end(undefined), forMs);
-      const onData = (data: Buffer | string) => end(keyOf(data.toString()));
+      const keys = new KeyReader((pressed) => end(textOf(pressed)));
+      const onData = (data: Buffer | string) => keys.take(Buffer.from(data));
       const onEnd = () => end(STOP);
       const end = (key: string | undefined) => {
         clearTimeout(timer);
+        keys.stop();
         input.off('data', onData).off('end', onEnd).off('close', onEnd);
         input.pause();
         resolve(key);
@@ -38,12 +41,23 @@ export async function readKey(input: TerminalInput, forMs: number | null): Promi
   }
 }
 
-function keyOf(text: string): string {
-  if (text === CONTROL_C) return STOP;
-  return text === '\u0004' ? QUIT : text;
+function textOf(keys: readonly PressedKey[]): string {
+  if (keys.some((key) => isControl(key, 'c'))) return STOP;
+  return keys.map((key) => (isControl(key, 'd') ? QUIT : characters(key))).join('');
 }
 
-const CONTROL_C = '\u0003';
+function isControl(key: PressedKey, letter: string): boolean {
+  return key.kind === 'control' && key.letter === letter;
+}
+
+/** Of keys without a character, a mark that is no answer. */
+function characters(key: PressedKey): string {
+  if (key.kind === 'char') return key.char;
+  if (key.kind === 'paste') return key.text;
+  return key.kind === 'enter' ? '\r' : NO_ANSWER;
+}
+
+const NO_ANSWER = '\u001b';
 
 /** Enough for what the terminal already holds. */
 const EARLY_MS = 10;
@@ -57,7 +71,7 @@ export async function typedEarly(input: TerminalInput): Promise<string> {
     if (key === STOP) return STOP;
     typed += key ?? '';
   }
-  return typed.includes(CONTROL_C) ? STOP : typed;
+  return typed;
 }
 
 /** Undefined when the person cancelled (Ctrl+C, Ctrl+D) or entered nothing. */

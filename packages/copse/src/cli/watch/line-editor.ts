@@ -1,7 +1,7 @@
 /** A line of text that a person types: what is there, and what each key makes of it. */
 
 import { widthOfText } from '../screen/screen.ts';
-import type { PressedKey } from './keys.ts';
+import type { PressedKey } from '../screen/keys.ts';
 
 export interface TypedLine {
   /** One entry per character as a person sees it. */

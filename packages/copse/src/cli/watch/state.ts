@@ -10,7 +10,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { type ActionKey, type ActionTarget, helpLines, possibleActions } from './actions.ts';
 import { commandOf, effectOfAction } from './effects.ts';
-import type { PressedKey } from './keys.ts';
+import { type PressedKey, isSuspend } from '../screen/keys.ts';
 import { editLine, emptyLine, textOf } from './line-editor.ts';
 import type { Mode, Pressed, LinePurpose, WatchState } from './model.ts';
 import { type WatchRow, rowsOf } from './rows.ts';
@@ -69,7 +69,7 @@ export function press(
   key: PressedKey,
   { rows, now }: { readonly rows: number; readonly now: number },
 ): Pressed {
-  if (key.kind === 'control' && key.letter === 'z') return { state, effect: { kind: 'suspend' } };
+  if (isSuspend(key)) return { state, effect: { kind: 'suspend' } };
   if (key.kind === 'control' && key.letter === 'c' && state.mode.kind !== 'typing')
     return { state, effect: { kind: 'quit' } };
   switch (state.mode.kind) {

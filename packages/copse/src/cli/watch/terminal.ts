@@ -1,22 +1,21 @@
 /**
- * The terminal while `copse watch` or `copse list --watch` has it: raw keys, the alternate screen, its size. However watch ends, `leave` runs before
- * anything else is printed. It is safe to call twice.
+ * The terminal while `copse watch`, `list --watch` or `queue --watch` has it: raw keys, the alternate screen, its size. However
+ * watch ends, `leave` runs before anything else is printed. It is safe to call twice.
  */
 
 import type { ReadStream } from 'node:tty';
 
 import { restoreTerminal } from '../../compose/on-demand.ts';
 import type { Cli } from '../invocation.ts';
-import { type PressedKey, KeyParser } from './keys.ts';
+import { type PressedKey, KeyReader } from '../screen/keys.ts';
 import type { ScreenSize } from './renderer.ts';
-import { ENTER_SCREEN, LEAVE_SCREEN } from './sequences.ts';
-
-/** A person cannot type a key of one byte after Escape so soon; a slow line brings the rest of a sequence within it. */
-const ESCAPE_MS = 60;
+import { ENTER_LINES, ENTER_SCREEN, LEAVE_LINES, LEAVE_SCREEN } from './sequences.ts';
 
 export interface TerminalOptions {
   /** The settings to put back after another program had the terminal. */
   readonly saved: string | null;
+  /** Draws below what was printed before, and not on the alternate screen. */
+  readonly isShared?: boolean;
   onKey(key: PressedKey): void;
   onResize(): void;
   /** The terminal is gone. */
@@ -27,9 +26,8 @@ export class Terminal {
   readonly #cli: Cli;
   readonly #input: ReadStream;
   readonly #options: TerminalOptions;
-  readonly #parser = new KeyParser();
+  readonly #keys: KeyReader;
   readonly #onResize = () => this.#options.onResize();
-  #waiting: NodeJS.Timeout | undefined;
   #isEntered = false;
   #onAnyKey: (() => void) | undefined;
 
@@ -37,6 +35,7 @@ export class Terminal {
     this.#cli = cli;
     this.#options = options;
     this.#input = cli.stdin() as ReadStream;
+    this.#keys = new KeyReader((keys) => keys.forEach((key) => options.onKey(key)));
     this.#input.on('data', (bytes: Buffer) => this.#read(bytes));
     for (const event of ['end', 'error', 'close'])
       this.#input.on(event, () => {
@@ -60,15 +59,15 @@ export class Terminal {
     this.#input.setRawMode(true);
     this.#input.resume();
     process.on('SIGWINCH', this.#onResize);
-    this.write(ENTER_SCREEN);
+    this.write(this.#options.isShared ? ENTER_LINES : ENTER_SCREEN);
   }
 
   leave(): void {
     if (!this.#isEntered) return;
-    this.write(LEAVE_SCREEN);
+    this.write(this.#options.isShared ? LEAVE_LINES : LEAVE_SCREEN);
     this.#isEntered = false;
     process.off('SIGWINCH', this.#onResize);
-    clearTimeout(this.#waiting);
+    this.#keys.stop();
     this.#input.pause();
     try {
       this.#input.setRawMode(false);
@@ -105,14 +104,7 @@ export class Terminal {
 
   #read(bytes: Buffer): void {
     if (this.#onAnyKey !== undefined) return this.#onAnyKey();
-    clearTimeout(this.#waiting);
-    this.#tell(this.#parser.feed(bytes));
-    if (this.#parser.isUnfinished)
-      this.#waiting = setTimeout(() => this.#tell(this.#parser.flush()), ESCAPE_MS);
-  }
-
-  #tell(keys: readonly PressedKey[]): void {
-    for (const key of keys) this.#options.onKey(key);
+    this.#keys.take(bytes);
   }
 }
 

@@ -10,7 +10,7 @@ import { timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { type WatchFacts, Following } from './following.ts';
-import type { PressedKey } from './keys.ts';
+import type { PressedKey } from '../screen/keys.ts';
 import type { WatchEffect, Message, WatchState } from './model.ts';
 import { Renderer } from './renderer.ts';
 import { firstState, pageUpdated, press, toNextNeed, updated } from './state.ts';

@@ -170,7 +170,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
       else rmSync(files.orders, { force: true });
       await merging.close();
-      await context.board.close();
+      await Promise.all([context.git.close(), context.board.close()]);
     },
   };
 }

@@ -115,7 +115,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     unusable,
     async close() {
       await merging.close();
-      await context.board.close();
+      await Promise.all([context.git.close(), context.board.close()]);
     },
   };
 }

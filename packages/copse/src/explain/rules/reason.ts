@@ -5,7 +5,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { age } from './amounts.ts';
-import { attentionText, resolvedByText, statusTexts } from './status.ts';
+import { attentionText, failureText, resolvedByText, statusTexts } from './status.ts';
 
 /** What the board knows beside the task itself. */
 export interface ReasonFacts {
@@ -23,22 +23,45 @@ export interface ReasonFacts {
 }
 
 /** Null when its status says enough. */
-export function reasonLine({ state }: TaskSummary, facts: ReasonFacts, now: Timestamp): string | null {
+export function reasonLine(task: TaskSummary, facts: ReasonFacts, now: Timestamp): string | null {
+  const { state } = task;
   switch (state.status) {
     case 'in_progress':
       return waitsLine(facts, now);
     case 'landing':
       return facts.place ? oneLine(facts.place) : null;
-    case 'in_review':
-      if (state.pullRequest !== null) return oneLine(summarise(state.pullRequest));
-      return oneLine(facts.session?.finish?.summary ?? '') || statusTexts.in_review;
-    case 'needs_attention':
-      return oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver));
-    case 'stuck':
-    case 'failed':
-      return oneLine(state.reason);
     case 'cancelled':
       return state.reason === null ? null : oneLine(state.reason);
+    default:
+      return stopReason(task, facts.session?.finish?.summary)?.reason ?? null;
+  }
+}
+
+interface StopReason {
+  /** What its status means. Lines that show the status leave it out. */
+  readonly clause: string | null;
+  readonly reason: string;
+}
+
+/** Why a task stopped before it landed; null when it did not. `summary`: the last words of its agent. */
+export function stopReason({ state, retries }: TaskSummary, summary = ''): StopReason | null {
+  switch (state.status) {
+    case 'in_review':
+      return {
+        clause: null,
+        reason:
+          oneLine(state.pullRequest === null ? summary : summarise(state.pullRequest)) ||
+          statusTexts.in_review,
+      };
+    case 'needs_attention':
+      return {
+        clause: null,
+        reason: oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver)),
+      };
+    case 'stuck':
+      return { clause: statusTexts.stuck, reason: oneLine(state.reason) };
+    case 'failed':
+      return { clause: failureText(retries), reason: oneLine(state.reason) };
     default:
       return null;
   }

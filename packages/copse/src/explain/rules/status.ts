@@ -83,12 +83,20 @@ export function delayText({ because }: Pick<Delay, 'because'>): string {
 }
 
 export function failedText(attempts: number, lastError: string): string {
-  return `after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}; last error: ${lastError}`;
+  return `${afterAttempts(attempts)}: ${lastError}`;
 }
 
-/** `retries`: crashes since the last success or restart by a person. */
+function afterAttempts(attempts: number): string {
+  return `after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}; last error`;
+}
+
+/** Followed by a colon and the reason. `retries`: crashes since the last success or restart by a person. */
+export function failureText(retries: number): string {
+  return retries === 0 ? 'failed' : `failed ${afterAttempts(retries)}`;
+}
+
 export function failureClause(retries: number, reason: string): string {
-  return retries === 0 ? `failed: ${firstLine(reason)}` : `failed ${failedText(retries, firstLine(reason))}`;
+  return `${failureText(retries)}: ${firstLine(reason)}`;
 }
 
 export function sentence(clause: string): string {

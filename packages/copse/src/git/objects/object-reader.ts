@@ -28,6 +28,7 @@ export class ObjectReader {
     this.#dir = dir;
     this.#options = options;
     this.#process = new LongLivedProcess({
+      home: dir.home,
       start: () => startGit(dir, ['cat-file', '--batch-command'], options),
       onPipe: () => void removePipes(dir.commonDir),
     });
@@ -115,7 +116,7 @@ function beyond(id: string): BeyondLimits {
 
 const readers = new WeakMap<TrustedDir, ObjectReader>();
 
-/** The reader that all callers of a repository share. It ends with the program. */
+/** The reader that all callers of a repository share. `close` of the port Git ends its process. */
 export function objectsOf(dir: TrustedDir): ObjectReader {
   const known = readers.get(dir) ?? new ObjectReader(dir);
   readers.set(dir, known);

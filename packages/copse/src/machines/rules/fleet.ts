@@ -5,7 +5,7 @@
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import { existing } from '../../kernel/evolution.ts';
+import { type EventHead, existing } from '../../kernel/evolution.ts';
 import { raised } from '../../board/rules/term.ts';
 import type { AgentName, FencingToken, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
@@ -21,11 +21,7 @@ export interface Resource {
   readonly heldUntil: Timestamp | null;
 }
 
-interface OfResource<T extends string> {
-  readonly type: T;
-  readonly id: ResourceName;
-  readonly at: Timestamp;
-}
+type OfResource<T extends string> = EventHead<T, ResourceName>;
 
 export type ResourceEvent =
   | (OfResource<'resource.taken'> & {
@@ -106,11 +102,7 @@ export interface Schedule {
   readonly nextAt: Timestamp | null;
 }
 
-interface OfSchedule<T extends string> {
-  readonly type: T;
-  readonly id: ScheduleId;
-  readonly at: Timestamp;
-}
+type OfSchedule<T extends string> = EventHead<T, ScheduleId>;
 
 export type ScheduleEvent =
   | (OfSchedule<'schedule.set'> & Pick<Schedule, 'agent' | 'name' | 'timing' | 'enabled' | 'nextAt'>)

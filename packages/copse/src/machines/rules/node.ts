@@ -8,7 +8,7 @@
  */
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
-import { existing } from '../../kernel/evolution.ts';
+import { type EventHead, existing } from '../../kernel/evolution.ts';
 import type { NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { spanText } from '../../kernel/time.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
@@ -62,11 +62,7 @@ export interface Node {
   readonly drain: Drain | null;
 }
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: NodeId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, NodeId>;
 
 export type NodeEvent =
   | (Of<'node.joined'> & {

@@ -1,8 +1,8 @@
 /** What `--json` prints about worktrees, rescues and diffs. */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
-import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { time } from '../../kernel/time.ts';
+import type { ListedWorktree } from '../../workspaces/act/worktree-list.ts';
 
 interface ShownWork {
   readonly workspace: { readonly strategy: string };
@@ -25,21 +25,7 @@ interface ShownSize {
   readonly isWhole: boolean;
 }
 
-interface Listed {
-  readonly workspace: { readonly task: TaskId; readonly preparedAt: Timestamp };
-  readonly path: string;
-  readonly status: string;
-  readonly why: string | null;
-  readonly taskStatus: TaskStatus | null;
-  readonly title: string | null;
-  readonly isReadyToMerge: boolean;
-  readonly branch: BranchName | null;
-  readonly ahead: number | null;
-  readonly uncommitted: number | null;
-  readonly operation: string | null;
-}
-
-export function worktreeView({ workspace, path, ...facts }: Listed, size?: ShownSize) {
+export function worktreeView({ workspace, path, ...facts }: ListedWorktree, size?: ShownSize) {
   return {
     task: workspace.task,
     worktree: path,

@@ -20,7 +20,32 @@ export type LandingBase =
     }
   | { readonly kind: 'unknown'; readonly reason: WaitReason };
 
-export async function findLandingBase(
+/** The base of one leader, who asks the remote only now and then. */
+export class LandingBases {
+  readonly #context: RunContext;
+  /** When the remote was last asked. */
+  #fetchedMs = -Infinity;
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  async find(first: Landing, { isAboutToLand = false } = {}): Promise<LandingBase> {
+    const nowMs = this.#context.clock.elapsedMs();
+    const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < this.#context.policy.landing.fetchEveryMs;
+    const base = await findLandingBase(this.#context, first, { isFetched });
+    if (base.kind === 'found' && !isFetched) this.#fetchedMs = nowMs;
+    return base;
+  }
+
+  /** Too old to land on without asking the remote again. */
+  get isOld(): boolean {
+    const { clock, policy } = this.#context;
+    return clock.elapsedMs() - this.#fetchedMs > policy.landing.freshMs;
+  }
+}
+
+async function findLandingBase(
   context: RunContext,
   { target, head }: Pick<Landing, 'target' | 'head'>,
   { isFetched = false }: { readonly isFetched?: boolean } = {},

@@ -3,7 +3,7 @@
  * so it is a cache hit whenever the same tree comes up again.
  */
 
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { BranchName, CheckId, NodeId, Timestamp } from '../../kernel/ids.ts';
 
 export type Verdict = 'green' | 'red' | 'timeout' | 'infrastructure' | 'abandoned';
@@ -25,11 +25,7 @@ export interface Check {
   } | null;
 }
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: CheckId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, CheckId>;
 
 export type CheckEvent =
   | (Of<'check.started'> & Pick<Check, 'target' | 'tree' | 'command' | 'environment' | 'node'>)

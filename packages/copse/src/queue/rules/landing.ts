@@ -13,7 +13,7 @@
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-reason.ts';
@@ -123,11 +123,7 @@ export const landingTransitions = {
 
 export type LandingAction = keyof typeof landingTransitions;
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: LandingId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, LandingId>;
 
 export type LandingEvent =
   | (Of<'landing.queued'> &

@@ -3,6 +3,7 @@
  * (decide/state.ts), and the running checks.
  */
 
+import type { EventHead } from '../../kernel/evolution.ts';
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from '../../kernel/ids.ts';
@@ -42,11 +43,7 @@ export interface MergeQueue {
   readonly stalled: { readonly since: Timestamp; readonly reason: WaitReason } | null;
 }
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: BranchName;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, BranchName>;
 
 export type MergeQueueEvent =
   | (Of<'queue.paused'> & { readonly what: QueueSwitch; readonly reason: string | null })

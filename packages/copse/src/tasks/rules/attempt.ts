@@ -1,6 +1,6 @@
 /** An attempt: one process life inside a session. */
 
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type {
   AttemptId,
   CommitId,
@@ -41,11 +41,7 @@ export interface WorkSnapshot {
   readonly at: Timestamp;
 }
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: AttemptId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, AttemptId>;
 
 export type AttemptEvent =
   | (Of<'attempt.started'> & Pick<Attempt, 'session' | 'task' | 'node' | 'token'>)

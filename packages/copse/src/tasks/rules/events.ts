@@ -1,7 +1,7 @@
 /** The events of a task, and how each changes it. */
 
 import { unreachable } from '../../kernel/unreachable.ts';
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import { raised } from '../../board/rules/term.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
@@ -19,11 +19,7 @@ import type {
   TaskState,
 } from './task.ts';
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: TaskId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, TaskId>;
 
 /** A new claim, and the end of its lease without a renewal. */
 interface Granted {

@@ -1,6 +1,6 @@
 /** A plan: a document that groups tasks and explains why. */
 
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { PlanId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Plan {
@@ -11,11 +11,7 @@ export interface Plan {
   readonly updatedAt: Timestamp;
 }
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: PlanId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, PlanId>;
 
 export type PlanEvent =
   | (Of<'plan.added'> & Pick<Plan, 'title' | 'body'>)

@@ -10,7 +10,7 @@
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Escape } from './escape.ts';
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from '../../kernel/ids.ts';
 
 type WorkspaceStrategy = 'git_worktree' | 'static' | 'none';
@@ -80,11 +80,7 @@ export const workspaceTransitions = {
 
 export type WorkspaceAction = keyof typeof workspaceTransitions;
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: WorkspaceId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, WorkspaceId>;
 
 export type WorkspaceEvent =
   | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)

@@ -11,7 +11,7 @@
 
 import { type Decision, decided, refused } from '../../../kernel/decision.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
-import { existing, mustBeNew } from '../../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../../kernel/evolution.ts';
 import { type Usage, addUsage, noUsage } from '../../../kernel/usage.ts';
 import type { AgentName, SessionId, TaskId, Timestamp } from '../../../kernel/ids.ts';
 
@@ -114,11 +114,7 @@ export const sessionTransitions = {
 
 export type SessionAction = keyof typeof sessionTransitions;
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: SessionId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, SessionId>;
 
 export type SessionEvent =
   | (Of<'session.opened'> &

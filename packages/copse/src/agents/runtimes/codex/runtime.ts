@@ -21,7 +21,7 @@ import {
 import { type CodexReader, readCodex } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
 import { findRecord } from './record.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn, notInstalled } from '../headless-turn.ts';
+import { type HeadlessSettings, outcomeOfEnd, startHeadlessTurn, notInstalled } from '../headless-turn.ts';
 import { followRecord } from '../json-lines.ts';
 import { openTranscript } from '../transcript.ts';
 
@@ -121,9 +121,5 @@ function tomlString(text: string): string {
 
 function outcomeOf(end: ProgramEnd, reader: CodexReader, tail: () => string): RuntimeOutcome {
   const failure = reader.failure();
-  if (failure !== null) return outcomeOfFailure(failure, Date.now());
-  if (end.kind === 'exited' && end.code === 0 && reader.isComplete())
-    return { kind: 'completed', exitCode: 0, lastWords: reader.lastWords() };
-  const reason = endReason('Codex', end, tail);
-  return { kind: 'crashed', exitCode: end.kind === 'exited' ? end.code : null, reason };
+  return failure === null ? outcomeOfEnd('Codex', end, reader, tail) : outcomeOfFailure(failure, Date.now());
 }

@@ -17,6 +17,7 @@ import { findRecord, isConversationKept } from './record.ts';
 import {
   type HeadlessSettings,
   endReason,
+  outcomeOfEnd,
   startHeadlessTurn,
   cannotAsk,
   notInstalled,
@@ -113,9 +114,6 @@ function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): R
   const exitCode = end.kind === 'exited' ? end.code : null;
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, exitCode, Date.now());
-  if (exitCode === 0 && reader.isComplete())
-    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
-  const reason = endReason('Gemini', end, tail);
-  if (exitCode === NOT_LOGGED_IN) return { kind: 'api_error', status: 401, isRetryable: false, reason };
-  return { kind: 'crashed', exitCode, reason };
+  if (exitCode !== NOT_LOGGED_IN) return outcomeOfEnd('Gemini', end, reader, tail);
+  return { kind: 'api_error', status: 401, isRetryable: false, reason: endReason('Gemini', end, tail) };
 }

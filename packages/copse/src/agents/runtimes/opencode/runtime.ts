@@ -10,7 +10,7 @@ import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts'
 import type { Permissions, RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import {
   type HeadlessSettings,
-  endReason,
+  outcomeOfEnd,
   startHeadlessTurn,
   cannotAsk,
   notInstalled,
@@ -102,10 +102,8 @@ function mayCommit(permissions: Permissions): boolean {
 }
 
 function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string): RuntimeOutcome {
-  const exitCode = end.kind === 'exited' ? end.code : null;
   const failure = reader.failure();
-  if (failure !== null) return outcomeOfFailure(failure, Date.now());
-  if (exitCode === 0 && reader.isComplete())
-    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
-  return { kind: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
+  return failure === null
+    ? outcomeOfEnd('opencode', end, reader, tail)
+    : outcomeOfFailure(failure, Date.now());
 }

@@ -23,7 +23,7 @@ export async function withReporting<T>(
     const task = await requireTask(context, cli, word, here);
     return await work(context, { task, isInside: task === here });
   } finally {
-    await context.board.close();
+    await Promise.all([context.git.close(), context.board.close()]);
   }
 }
 

@@ -44,6 +44,6 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
         'Titles come from commits and branches; each task names the facts that are lost: copse show <id>',
       );
   } finally {
-    await context.board.close();
+    await Promise.all([context.git.close(), context.board.close()]);
   }
 }

@@ -14,6 +14,7 @@ import { Screen, cut, wrapped } from '../../screen/screen.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { withLook } from '../../../compose/look.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
+import type { Terminal } from '../../watch/terminal.ts';
 
 interface Options {
   readonly target?: string;
@@ -98,20 +99,57 @@ async function watch(
   });
   // The loop meets the same fault.
   told.catch(() => {});
+  const keys = await openKeys(cli, { quit: () => stop.abort(), screen, redraw: () => woken.abort() });
   try {
     while (!stop.signal.aborted) {
       woken = new AbortController();
-      const foot = cli.output.style('dim', '── Ctrl+C closes this view ──');
+      const foot = cli.output.style(
+        'dim',
+        `── ${keys === undefined ? '' : 'q or '}Ctrl+C closes this view ──`,
+      );
       screen.draw([...pictureOf(cli.output, await load(), context), foot]);
       await clock.sleep(REDRAW_MS, AbortSignal.any([stop.signal, woken.signal]));
       await clock.sleep(GATHER_MS, stop.signal);
     }
   } finally {
     stop.abort();
+    // Also when drawing fails: the message comes after it.
+    keys?.leave();
     await told;
     await subscription.stop();
     screen.close();
   }
+}
+
+/** Raw keys, so that none is written over the picture. Undefined where the input is no terminal. */
+async function openKeys(
+  cli: Cli,
+  {
+    quit,
+    redraw,
+    screen,
+  }: { readonly quit: () => void; readonly redraw: () => void; readonly screen: Screen },
+): Promise<Terminal | undefined> {
+  if (!cli.stdin().isTTY) return undefined;
+  const { isQuit, isSuspend } = await import('../../screen/keys.ts');
+  const { Terminal, stopUntilContinued } = await import('../../watch/terminal.ts');
+  const { savedTerminal } = await import('../../watch/guard.ts');
+  const suspend = async () => {
+    screen.close();
+    await terminal.outside(stopUntilContinued);
+    redraw();
+  };
+  const terminal = new Terminal(cli, {
+    saved: savedTerminal(),
+    isShared: true,
+    onKey: (key) => (isQuit(key) ? quit() : isSuspend(key) && void suspend()),
+    onResize: redraw,
+    onGone: quit,
+  });
+  terminal.enter();
+  // Also after an uncaught error.
+  process.once('exit', () => terminal.leave());
+  return terminal;
 }
 
 const told: ReadonlySet<EventType> = new Set<EventType>([

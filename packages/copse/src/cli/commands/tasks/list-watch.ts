@@ -4,7 +4,7 @@ import { type Board, BoardAway } from '../../../board/port.ts';
 import { fail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { savedTerminal } from '../../watch/guard.ts';
-import type { PressedKey } from '../../watch/keys.ts';
+import { isQuit, isSuspend } from '../../screen/keys.ts';
 import { Renderer } from '../../watch/renderer.ts';
 import { Terminal, stopUntilContinued } from '../../watch/terminal.ts';
 
@@ -62,14 +62,6 @@ export async function watchLines(
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-function isQuit(key: PressedKey): boolean {
-  return (key.kind === 'char' && key.char === 'q') || (key.kind === 'control' && key.letter === 'c');
-}
-
-function isSuspend(key: PressedKey): boolean {
-  return key.kind === 'control' && key.letter === 'z';
-}
 
 function fitting(lines: readonly string[], rows: number): readonly string[] {
   const all = lines.flatMap((line) => line.split('\n'));

@@ -52,7 +52,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .command('queue')
     .description('Show the merge queue: what waits, why, and for how long.')
     .option('--target <branch>', 'only the queue of this branch')
-    .option('-w, --watch', 'keep showing it until Ctrl+C (needs a terminal)')
+    .option('-w, --watch', 'keep showing it until q or Ctrl+C (needs a terminal)')
     .option('--json', 'print { "queues": [...] }')
     .details(
       'Copse shows two estimates: the shortest (all checks pass) and the longest (Copse splits every batch). It needs one passed check before it can estimate.',

@@ -136,11 +136,50 @@ export class KeyParser {
   }
 }
 
+/** A person cannot type a key of one byte after Escape so soon; a slow line brings the rest of a sequence within it. */
+const ESCAPE_MS = 60;
+
+/** Bytes as they come; the keys as soon as it is certain which they are. */
+export class KeyReader {
+  readonly #parser = new KeyParser();
+  readonly #onKeys: (keys: readonly PressedKey[]) => void;
+  #waiting: NodeJS.Timeout | undefined;
+
+  constructor(onKeys: (keys: readonly PressedKey[]) => void) {
+    this.#onKeys = onKeys;
+  }
+
+  take(bytes: Uint8Array): void {
+    this.stop();
+    this.#tell(this.#parser.feed(bytes));
+    if (this.#parser.isUnfinished)
+      this.#waiting = setTimeout(() => this.#tell(this.#parser.flush()), ESCAPE_MS);
+  }
+
+  /** What is unfinished is not told any more. */
+  stop(): void {
+    clearTimeout(this.#waiting);
+  }
+
+  #tell(keys: readonly PressedKey[]): void {
+    if (keys.length > 0) this.#onKeys(keys);
+  }
+}
+
 /** How many characters at the end of `text` are the beginning of `whole`. */
 function partOf(whole: string, text: string): number {
   for (let length = Math.min(whole.length - 1, text.length); length > 0; length -= 1)
     if (text.endsWith(whole.slice(0, length))) return length;
   return 0;
+}
+
+/** Ends a view that only shows. */
+export function isQuit(key: PressedKey): boolean {
+  return (key.kind === 'char' && key.char === 'q') || (key.kind === 'control' && key.letter === 'c');
+}
+
+export function isSuspend(key: PressedKey): boolean {
+  return key.kind === 'control' && key.letter === 'z';
 }
 
 function keyOf(char: string): PressedKey | undefined {
