@@ -1,4 +1,4 @@
-/** Issues of GitHub and GitLab become tasks, and hear what became of them. */
+/** Issues of GitHub, GitLab and Linear become tasks, and hear what became of them. */
 
 import path from 'node:path';
 
@@ -10,7 +10,8 @@ import { newIssueSite, tasksOf } from '../../support/issue-server/site.ts';
 
 const area = newArea();
 
-describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
+describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
+  const named = (number: number) => (kind === 'linear' ? `ENG-${number}` : String(number));
   // promise: item-once
   test('each open issue with the label becomes one task, after those that block it', async () => {
     const site = await newIssueSite(area, kind);
@@ -21,7 +22,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     server.file('Closed').isClosed = true;
     first?.blockedBy.push(3);
     const dry = await printed(['sources', 'sync', '--dry-run'], at);
-    expect(dry).toContain('would add src#1 One');
+    expect(dry).toContain(`would add src#${named(1)} One`);
     expect(await tasksOf(site)).toEqual([]);
     await printed(['sources', 'sync'], at);
     expect(await printed(['sources', 'sync', 'src'], at)).toContain('src: 3 items, nothing new');
@@ -31,8 +32,8 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     expect(byTitle.get('One')).toMatchObject({
       status: 'pending',
       dependsOn: [byTitle.get('Three')?.id],
-      workItem: { id: '1', url: expect.stringMatching(/issues\/1$/) },
-      origin: { kind: 'item', source: 'src', item: '1', by: 'ann' },
+      workItem: { id: named(1), url: expect.stringMatching(/issues?\/(ENG-)?1/) },
+      origin: { kind: 'item', source: 'src', item: named(1), by: 'ann' },
     });
     // What did not change was not sent again, and nothing was written.
     expect(server.writes).toEqual([]);
@@ -45,13 +46,13 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     await printed(['sources', 'sync'], at);
     const [{ id } = { id: '' }] = await tasksOf(site);
     issue.title = 'Better login';
-    expect(await printed(['sources', 'sync'], at)).toContain(`update ${id}: src#1 changed`);
+    expect(await printed(['sources', 'sync'], at)).toContain(`update ${id}: src#${named(1)} changed`);
     expect(await answer(['show', id], at)).toMatchObject({ title: 'Better login', body: 'cookies' });
     await printed(['work', id], at);
     issue.body = 'tokens';
     expect(await printed(['sources', 'sync'], at)).toContain(`${id} keeps its text: its task has begun`);
     expect(await answer(['show', id], at)).toMatchObject({ body: 'cookies' });
-    expect(await printed(['show', id], at)).toMatch(/item\s+src#1 \S+ \(changed upstream, asked for by ann/);
+    expect(await printed(['show', id], at)).toMatch(/item\s+src#(?:ENG-)?1 \S+ \(changed upstream, asked for by ann/);
     expect(await printed(['sources', 'show', 'src'], at)).toContain('changed upstream');
   });
 
@@ -88,14 +89,14 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
 
   // promise: status-comment-once
   test('a lost answer makes no second comment; the comment is edited in place, with labels if asked for', async () => {
-    const site = await newIssueSite(area, kind, { status_labels: true });
+    const site = await newIssueSite(area, kind, kind === 'linear' ? {} : { status_labels: true });
     const { server, at } = site;
     const issue = server.file('Login');
     await printed(['sources', 'sync'], at);
     expect(issue.comments).toEqual([]);
     const [{ id } = { id: '' }] = await tasksOf(site);
     await printed(['work', id], at);
-    // The third request writes the comment, after the issues and the comments: its answer is lost.
+    // The third request writes the comment, after a list and a look for the comment: its answer is lost.
     server.instead.push(...Array.from({ length: 2 }, () => undefined), 'lose the answer');
     const lost = await copse(['sources', 'sync'], at);
     expect(lost.code).not.toBe(0);
@@ -106,13 +107,16 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
       { author: server.login, text: expect.stringContaining('an agent is working on it') },
       { author: 'eve' },
     ]);
-    expect(issue.labels).toEqual(new Set(['copse', 'copse:working']));
+    const labels = (label: string) => new Set(kind === 'linear' ? ['copse'] : ['copse', label]);
+    expect(issue.labels).toEqual(labels('copse:working'));
     const worktree = path.join(site.folder, '.worktrees', id);
     expect((await copse(['finish', '--no-changes'], { ...at, cwd: worktree })).code).toBe(0);
     await printed(['sources', 'sync'], at);
     expect(issue.comments).toHaveLength(2);
-    expect(issue.comments[0]?.text).toMatch(/^<!-- copse-status cp-\w+ -->\n.*: done\.\n$/);
-    expect(issue.labels).toEqual(new Set(['copse', 'copse:done']));
+    expect(issue.comments[0]?.text).toMatch(
+      kind === 'linear' ? /^\*\*Copse\*\* .*: done\.$/ : /^<!-- copse-status cp-\w+ -->\n.*: done\.\n$/,
+    );
+    expect(issue.labels).toEqual(labels('copse:done'));
     const count = server.writes.length;
     await printed(['sources', 'sync'], at);
     expect(server.writes).toHaveLength(count);
@@ -121,14 +125,15 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
   test('a rate limit is obeyed by the next command, and shown', async () => {
     const site = await newIssueSite(area, kind);
     const { server, at } = site;
-    server.instead.push(faults.secondaryLimit(600));
+    const limit = kind === 'linear' ? faults.linearLimit(Date.now() + 600_000) : faults.secondaryLimit(600);
+    server.instead.push(limit);
     expect((await copse(['sources', 'sync'], at)).code).not.toBe(0);
     const second = await copse(['sources', 'sync'], at);
     expect(second.stderr).toContain('its rate limit ends in');
     expect(server.requests).toHaveLength(1);
     expect(await printed(['sources', 'list'], at)).toContain('rate limit: no request for');
     expect(await answer(['sources', 'list'], at)).toMatchObject({
-      sources: [{ problem: expect.stringContaining('secondary rate limit'), rateLimit: { remaining: 0 } }],
+      sources: [{ problem: expect.stringContaining('rate limit'), rateLimit: { remaining: 0 } }],
     });
   });
 
@@ -136,9 +141,9 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     const site = await newIssueSite(area, kind);
     const { server, at } = site;
     server.file('By hand', { label: '', body: 'text' });
-    expect(await answer(['add', '--item', 'src#1'], at)).toMatchObject({ title: 'By hand', body: 'text' });
-    const again = await copse(['add', '--item', 'src#1'], at);
-    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('src#1 is already cp-') });
+    expect(await answer(['add', '--item', `src#${named(1)}`], at)).toMatchObject({ title: 'By hand', body: 'text' });
+    const again = await copse(['add', '--item', `src#${named(1)}`], at);
+    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining(`src#${named(1)} is already cp-`) });
     expect((await copse(['add', '--item', 'src#9'], at)).stderr).toContain('src has no work item 9');
     expect((await copse(['add', '--item', 'other#1'], at)).stderr).toContain(
       'has no source other; it has src',

@@ -10,6 +10,7 @@ import { afterAll } from 'vitest';
 
 import { githubIssues } from './github.ts';
 import { gitlabIssues } from './gitlab.ts';
+import { linearIssues } from './linear.ts';
 
 export interface Request {
   readonly method: string;
@@ -34,7 +35,7 @@ export interface Issue {
   isClosed: boolean;
   readonly labels: Set<string>;
   readonly events: { readonly is: 'labeled' | 'unlabeled'; readonly label: string; readonly by: string }[];
-  readonly comments: { readonly id: number; readonly author: string; text: string }[];
+  readonly comments: { readonly id: number; readonly key: string; readonly author: string; text: string }[];
   /** Numbers of issues that come first, and of its parts. */
   readonly blockedBy: number[];
   readonly parts: number[];
@@ -43,7 +44,7 @@ export interface Issue {
 export type Fault = Answer | 'hang up' | 'lose the answer' | undefined;
 
 export class IssueServer {
-  readonly kind: 'github' | 'gitlab';
+  readonly kind: 'github' | 'gitlab' | 'linear';
   readonly issues: Issue[] = [];
   readonly requests: Request[] = [];
   /** For the next requests, in place of the real answers; an undefined one is the real one. */
@@ -76,10 +77,9 @@ export class IssueServer {
   }
 
   get env(): Readonly<Record<string, string>> {
-    return {
-      COPSE_FORGE_API: this.address,
-      [this.kind === 'github' ? 'GITHUB_TOKEN' : 'GITLAB_TOKEN']: this.token,
-    };
+    if (this.kind === 'linear') return { COPSE_LINEAR_API: this.address, COPSE_LINEAR_KEY: this.token };
+    const token = this.kind === 'github' ? 'GITHUB_TOKEN' : 'GITLAB_TOKEN';
+    return { COPSE_FORGE_API: this.address, [token]: this.token };
   }
 
   file(
@@ -109,14 +109,15 @@ export class IssueServer {
     issue.events.push({ is: 'labeled', label, by });
   }
 
-  comment(issue: Issue, text: string, author = this.login): { readonly id: number } {
-    const comment = { id: (this.#ids += 1), author, text };
+  comment(issue: Issue, text: string, author = this.login, key = ''): { readonly id: number } {
+    const comment = { id: (this.#ids += 1), key, author, text };
     issue.comments.push(comment);
     return comment;
   }
 
   get writes(): readonly Request[] {
-    return this.requests.filter(({ method }) => method !== 'GET');
+    const isQuery = ({ body }: Request) => String(body['query'] ?? '').startsWith('query');
+    return this.requests.filter((request) => request.method !== 'GET' && !isQuery(request));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -145,7 +146,7 @@ export class IssueServer {
       request.socket.destroy();
       return;
     }
-    const limits = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(this.remaining) };
+    const limits: Readonly<Record<string, string>> = this.kind === 'linear' ? {} : { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(this.remaining) };
     response.writeHead(status, {
       'content-type': 'application/json; charset=utf-8',
       etag,
@@ -156,6 +157,7 @@ export class IssueServer {
   }
 
   #answer(asked: Request): Answer {
+    if (this.kind === 'linear') return linearIssues(this, asked);
     return this.kind === 'github' ? githubIssues(this, asked) : gitlabIssues(this, asked);
   }
 
@@ -188,6 +190,11 @@ export const faults = {
       message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
     },
     headers: { 'retry-after': String(seconds) },
+  }),
+  linearLimit: (resetMs: number): Answer => ({
+    status: 400,
+    body: { errors: [{ message: 'Rate limit exceeded', extensions: { code: 'RATELIMITED' } }] },
+    headers: { 'x-ratelimit-requests-remaining': '0', 'x-ratelimit-requests-reset': String(resetMs) },
   }),
   badGateway: { status: 502, body: { message: 'Server Error' } } as Answer,
 } as const;

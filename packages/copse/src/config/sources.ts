@@ -62,7 +62,7 @@ export const source = z
       ...common,
     }),
     z.strictObject({
-      type: z.literal('linear').describe('Issues of a Linear team. No effect yet.'),
+      type: z.literal('linear').describe('Issues of a Linear team.'),
       team: text.describe('Key of the team, such as `ENG`.'),
       label: issueLabel,
       only_from: onlyFrom,

@@ -6,6 +6,8 @@ import { githubTracker } from '../../intake/forges/github.ts';
 import { gitlabTracker } from '../../intake/forges/gitlab.ts';
 import { Paced } from '../../intake/forges/paced.ts';
 import { trackerSource } from '../../intake/forges/tracker.ts';
+import { linearApi, linearLimit } from '../../intake/linear/api.ts';
+import { linearSource } from '../../intake/linear/source.ts';
 import { markdownSource } from '../../intake/markdown/source.ts';
 import type { Source, SourceMemories } from '../../intake/port.ts';
 import type { SourceSettings } from '../../intake/rules/source.ts';
@@ -29,11 +31,10 @@ export interface SourcesSurroundings {
 }
 
 export function sourcesOf(sources: Config['sources'], around: SourcesSurroundings): readonly Source[] {
-  return Object.entries(sources).flatMap(([name, config]) => open(name, config, around) ?? []);
+  return Object.entries(sources).map(([name, config]) => open(name, config, around));
 }
 
-/** Undefined for a type that has no effect yet. */
-function open(name: string, config: SourceConfig, around: SourcesSurroundings): Source | undefined {
+function open(name: string, config: SourceConfig, around: SourcesSurroundings): Source {
   const { dir, repository, workspaces } = around;
   const { git, target } = workspaces;
   switch (config.type) {
@@ -71,8 +72,15 @@ function open(name: string, config: SourceConfig, around: SourcesSurroundings): 
       const tracker = gitlabTracker({ paced, project, label: config.label });
       return trackerSource(settingsOf(name, config, `${place}, label ${config.label}`), tracker);
     }
-    case 'linear':
-      return undefined;
+    case 'linear': {
+      const { team, label } = config;
+      const settings = settingsOf(name, config, `team ${team}, label ${label}`);
+      const { memories, env: environment } = around;
+      const { timeoutMs } = workspaces.policy.pullRequest;
+      const api = async () => linearApi({ environment, timeoutMs });
+      const paced = new Paced({ source: name, clock: systemTimer, memories, limitIn: linearLimit, api });
+      return linearSource({ settings, paced, team, label });
+    }
     default:
       throw new Error(`A source cannot be ${String(config satisfies never)}`);
   }

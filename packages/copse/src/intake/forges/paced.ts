@@ -19,10 +19,18 @@ export interface ApiRefusal {
   readonly reason: string;
 }
 
+export interface ApiLimit {
+  readonly isRefused: boolean;
+  readonly remaining: number;
+  readonly until: Timestamp | null;
+}
+
 export interface PacedOptions {
   readonly source: string;
   readonly clock: Timer;
   readonly memories: SourceMemories;
+  /** What an answer says about limits, where that is not in the usual headers. Undefined: nothing. */
+  readonly limitIn?: (answer: ApiAnswered, now: Timestamp) => ApiLimit | undefined;
   /** The login may change: it is looked up for each request. */
   readonly api: () => Promise<Api | { readonly reason: string }>;
 }
@@ -66,6 +74,11 @@ export class Paced {
       : failed(`The list has more than ${mostPages} pages: use a label with fewer items.`);
   }
 
+  /** A question of GraphQL, which is posted and changes nothing. */
+  query(path: string, body: ApiRequest['body']): Promise<ApiAnswered | ApiRefusal | SourceProblem> {
+    return this.#ask({ method: 'POST', path, ...(body && { body }) });
+  }
+
   async write(
     method: Exclude<ApiRequest['method'], 'GET'>,
     path: string,
@@ -91,6 +104,9 @@ export class Paced {
     if ('reason' in api) return failed(api.reason);
     const answer = await api.ask(request);
     const problem = problemIn(api, answer, clock.now());
+    const own = answer.kind === 'answered' ? this.#options.limitIn?.(answer, clock.now()) : undefined;
+    if (own !== undefined) memories.save(source, { limit: { remaining: own.remaining, until: own.until } });
+    if (own?.isRefused) return failed(`${api.name}: rate limit exceeded.`, own.until);
     if (problem?.because === 'rate_limited') {
       const ends = problem.until ?? timestamp(clock.now() + limitedMs);
       memories.save(source, { limit: { remaining: 0, until: ends } });
