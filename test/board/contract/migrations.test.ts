@@ -20,6 +20,7 @@ import { version2 } from './samples/version-2.ts';
 import { version3 } from './samples/version-3.ts';
 import { version4 } from './samples/version-4.ts';
 import { version5 } from './samples/version-5.ts';
+import { version6 } from './samples/version-6.ts';
 
 const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   1: version1,
@@ -27,6 +28,7 @@ const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   3: version3,
   4: version4,
   5: version5,
+  6: version6,
 };
 const fresh = { id: 'fresh', at: 0 };
 
