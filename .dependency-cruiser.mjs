@@ -38,6 +38,7 @@ const ADAPTERS = [
   `${src}radar/git/`,
   `${src}agents/(runtimes|files|sandbox)/`,
   `${src}review/forges/`,
+  `${src}intake/(cron|signatures)/`,
   `${src}intake/(markdown|forges|linear|command|files)/`,
   `${src}explain/channels/`,
 ];

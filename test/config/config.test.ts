@@ -54,7 +54,7 @@ agents:
     env: { API_URL: 'http://127.0.0.1', EMPTY: '' }
     schedules:
       issues: { type: interval, interval: 5m, work_source: { type: github, repo: o/r }, prompt: Look. }
-      nightly: { type: cron, cron: '0 3 * * *', work_source: todo }
+      nightly: { type: cron, cron: '0 3 * * *', time_zone: Europe/Berlin, work_source: todo, missed: once, overlap: queue }
     hooks: { before_run: a, after_run: [b, c], on_error: d }
     docker: { enabled: true, image: node, env: { A: b } }
   reviewer:
@@ -126,10 +126,38 @@ maintenance:
     prune_unmerged_branches: true
   session_cleanup: { enabled: false, interval: 30m }
 notifications: { desktop: false, bell: false, webhook: 'https://hooks.example/T0KEN', events: [stuck, landed], repeat_interval: 5m }
+triggers:
+  deploy: { agent: coder, type: hmac, secret_variable: DEPLOY_SECRET, prompt: Look. }
+  issues: { agent: coder, type: github, secret_file: ~/secret, work_source: todo }
 sources:
-  todo: { type: markdown, files: [TODO.md] }
-  bugs: { type: github, repo: owner/name, label: agent, status_comments: false }
-  board: { type: linear, team: ENG, label: agent, status_comments: true }
+  todo: { type: markdown, files: [TODO.md], interval: 5m, on_closed: cancel }
+  bugs:
+    type: github
+    repo: owner/name
+    label: agent
+    only_from: [ann]
+    status_comments: false
+    status_labels: true
+    interval: 5m
+    on_closed: keep
+  issues:
+    type: gitlab
+    project: group/sub/name
+    label: agent
+    only_from: [ann]
+    status_comments: false
+    status_labels: true
+    interval: 5m
+    on_closed: keep
+  board:
+    type: linear
+    team: ENG
+    label: agent
+    only_from: [ann]
+    status_comments: true
+    interval: 5m
+    on_closed: keep
+  other: { type: command, command: ./items, timeout: 30s, only_from: [ann], interval: 5m, on_closed: keep }
 `;
 
 function parse(text: string) {

@@ -58,7 +58,14 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       mistake: 'a branch pattern that is the same for every task',
       yaml: 'workspace: { branch_pattern: work }\n',
       lines: [
-        '1:30: workspace.branch_pattern has no placeholder, so every task would get the same branch: add {task}.',
+        '1:30: workspace.branch_pattern can give two tasks the same branch: add {task}, {jobId} or {workItem}.',
+      ],
+    },
+    {
+      mistake: 'a branch pattern that can be the same for two tasks',
+      yaml: 'agents: { c: { workspace: { branch_pattern: "{agent}/{schedule}/{date}-{slug}" } } }\n',
+      lines: [
+        '1:45: agents.c.workspace.branch_pattern can give two tasks the same branch: add {task}, {jobId} or {workItem}.',
       ],
     },
     {
@@ -80,8 +87,25 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       lines: [
         '4:18: agents.c.schedules.a.type must be one of interval, cron. Did you mean interval?',
         '5:7: agents.c.schedules.b.type is missing: write one of interval, cron.',
+        '6:10: agents.c.schedules.c needs `prompt` or `work_source`: otherwise its runs have no work.',
         '6:30: agents.c.schedules.c.cron must be a cron expression with five or six fields, such as "0 6 * * 1-5".',
         '6:37: agents.c.schedules.c.interval is not a known key. It goes with type: interval.',
+      ],
+    },
+    {
+      mistake: 'triggers without work, and with two secrets',
+      yaml: 'agents: { c: {} }\ntriggers:\n  a: { agent: c }\n  b: { agent: c, prompt: x, secret_variable: A, secret_file: b }\n',
+      lines: [
+        '3:6: triggers.a needs `prompt` or `work_source`: otherwise its runs have no work.',
+        '4:62: triggers.b.secret_file contradicts secret_variable: remove one of the two.',
+      ],
+    },
+    {
+      mistake: 'triggers that name no known agent or source',
+      yaml: 'agents: { c: {} }\ntriggers:\n  a: { agent: d, prompt: x }\n  b: { agent: c, work_source: backlog }\n',
+      lines: [
+        '3:15: triggers.a.agent names an agent that is not under `agents`.',
+        '4:31: triggers.b.work_source names a source that is not under `sources`.',
       ],
     },
     {

@@ -28,6 +28,7 @@ import {
   type TaskStatus,
   type TaskSummary,
   isFinished,
+  jobOf,
 } from '../../packages/copse/src/tasks/rules/task.ts';
 import type {
   BoardTransaction,
@@ -73,7 +74,19 @@ export class MemoryStore {
   }
 
   tasks(query: TaskQuery): readonly TaskSummary[] {
-    const { statuses, plan, agent, workItem, finished, due, delayedAt, order, offset = 0, limit } = query;
+    const {
+      statuses,
+      plan,
+      agent,
+      workItem,
+      job,
+      finished,
+      due,
+      delayedAt,
+      order,
+      offset = 0,
+      limit,
+    } = query;
     const wanted = [...this.records.task.values()].filter(
       (task) =>
         (statuses === undefined || statuses.includes(task.state.status)) &&
@@ -81,6 +94,7 @@ export class MemoryStore {
         (agent === undefined || task.agent === agent) &&
         (workItem === undefined ||
           (task.workItem?.source === workItem.source && task.workItem.id === workItem.id)) &&
+        (job === undefined || (job === 'any' ? jobOf(task.origin) !== null : jobOf(task.origin) === job)) &&
         (finished === undefined || isFinished(task.state.status) === finished) &&
         (due === undefined || notBefore(task) <= due) &&
         (delayedAt === undefined || notBefore(task) > delayedAt),

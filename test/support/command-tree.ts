@@ -19,7 +19,7 @@ export function wholeProgram(): CopseCommand {
 /** Every command that can be run, hidden ones too, with its path. */
 export function runnableCommands(): ReadonlyMap<string, CopseCommand> {
   const isRunnable = ({ path, command }: { path: string; command: CopseCommand }) =>
-    command.commands.length === 0 || path === 'queue';
+    command.commands.length === 0 || path === 'queue' || path === 'jobs';
   return new Map(
     everyCommand()
       .filter(isRunnable)

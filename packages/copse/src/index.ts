@@ -12,3 +12,5 @@ export type { Refusal } from './kernel/decision.ts';
 export type { BoardEvent, RecordedEvent } from './board/rules/event.ts';
 export type { Task, TaskStatus, TaskSummary } from './tasks/rules/task.ts';
 export { type Board, BoardUnavailable } from './board/port.ts';
+export { type Received, receiveRequest } from './intake/act/triggers.ts';
+export { type SecretPlaces, openSignatures } from './intake/signatures/verify.ts';

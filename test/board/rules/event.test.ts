@@ -50,6 +50,8 @@ const origin = {
   job: brand<JobId>('jb-1'),
 } as const;
 
+const due = { dueAt: timestamp(8_000), nextAt: timestamp(9_000), owed: 1 };
+
 type TypeOf<K extends RecordKind> = Extract<BoardEvent['type'], `${K}.${string}`>;
 type Details<T extends BoardEvent['type']> = Omit<Extract<BoardEvent, { type: T }>, 'type' | 'id' | 'at'>;
 
@@ -168,9 +170,19 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'resource.token_raised': { token },
   },
   schedule: {
-    'schedule.set': { agent, name: 'nightly', timing: hourly, enabled: true, nextAt: null },
-    'schedule.fired': { nextAt: null },
+    'schedule.set': { agent, name: 'nightly', timing: hourly, nextAt: null, definedBy: node },
+    'schedule.fired': {
+      ...due,
+      job: brand<JobId>('jb-1'),
+      task: brand<TaskId>('cp-0001'),
+    },
+    'schedule.passed': { ...due, because: 'overlap' },
+    'schedule.paused': {},
+    'schedule.resumed': { nextAt: null },
     'schedule.removed': {},
+  },
+  delivery: {
+    'delivery.received': { trigger: 'hook', task: brand<TaskId>('cp-0001'), source: null },
   },
   item: {
     'item.taken': {
@@ -247,7 +259,7 @@ describe('an event', () => {
 describe('the kinds of records', () => {
   it('are complete', () => {
     expect(recordKinds.toSorted().join(' ')).toBe(
-      'artifact attempt check item landing ledger node plan queue resource schedule session task workspace',
+      'artifact attempt check delivery item landing ledger node plan queue resource schedule session task workspace',
     );
   });
 

@@ -248,6 +248,17 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'copse board migrate --force': idle,
   'board restore': snapshot,
   'board rebuild': idle,
+  'schedule list': withSchedule,
+  'schedule show': withSchedule,
+  'schedule run': withSchedule,
+  'schedule pause': withSchedule,
+  'schedule resume': schedulePaused,
+  trigger: withSchedule,
+  jobs: withSchedule,
+  'jobs show': jobStarted,
+  'sources list': withSources,
+  'sources sync': withSources,
+  'sources show': withSources,
   'node list': () => asNode('build-1'),
   'node show': () => asNode('build-1'),
   'node drain': () => asNode('build-1'),
@@ -276,6 +287,29 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'copse notify --test': { from: held, code: [0, 1] },
   mcp: held,
 };
+
+/** With the agent and the schedule that the examples name. */
+async function withSchedule(): Promise<Place> {
+  const nightly = { type: 'cron', cron: '0 6 * * *', prompt: 'Look around' };
+  return Promise.resolve(newScene(area, { agents: { coder: { schedules: { nightly } } } }).at);
+}
+
+async function withSources(): Promise<Place> {
+  const todo = { type: 'markdown', files: ['*.md'] };
+  return Promise.resolve(newScene(area, { sections: { sources: { todo } } }).at);
+}
+
+async function schedulePaused(): Promise<Place> {
+  const place = await withSchedule();
+  await answer(['schedule', 'pause', 'nightly'], place);
+  return place;
+}
+
+async function jobStarted(): Promise<Place> {
+  const place = await withSchedule();
+  const { job } = await answer<{ job: string }>(['schedule', 'run', 'nightly'], place);
+  return { ...place, words: { 'jb-4f9k': job } };
+}
 
 /** A repository whose orchestrator has joined under this name. */
 async function asNode(name: string): Promise<Place> {

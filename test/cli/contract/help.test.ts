@@ -38,6 +38,7 @@ describe('copse --help', () => {
       'Agents',
       'Worktrees',
       'Landing',
+      'Work that comes in',
       'Machines',
       'Set-up',
       'For agents',

@@ -17,10 +17,17 @@ const area = newArea();
 let at: { readonly cwd: string };
 let task: string;
 let ref: string;
+let job: string;
 
 beforeAll(async () => {
   at = newProject(area);
+  const schedule = 'hourly: { type: interval, interval: 1h, prompt: Look }';
+  writeFileSync(
+    path.join(at.cwd, 'copse.yml'),
+    `agents: { c: { command: "true", schedules: { ${schedule} } } }\n`,
+  );
   await printed(['list'], at);
+  ({ job } = await answer<{ job: string }>(['schedule', 'run', 'hourly'], at));
   await tell(at.cwd, oneOfEach, { plan: 'pl-aaaa' });
   const worked = await taken('Worked on', at);
   task = worked.task;
@@ -76,6 +83,10 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
   diff: () => ['diff', task],
   switch: () => ['switch', task],
   'board restore': () => ['board', 'restore'],
+  'schedule list': () => ['schedule', 'list'],
+  'schedule show': () => ['schedule', 'show', 'hourly'],
+  jobs: () => ['jobs'],
+  'jobs show': () => ['jobs', 'show', job],
   'node list': () => ['node', 'list'],
   'node show': () => ['node', 'show', 'desk'],
   doctor: () => ['doctor'],
@@ -85,7 +96,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
 
 /** They change something, and print records through the same views. */
 const writing =
-  /^(add|edit|delete|plan add|ledger add|work|tend|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
+  /^(add|edit|delete|plan add|ledger add|work|tend|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
 
 interface Known {
   name(): string;

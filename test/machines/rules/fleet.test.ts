@@ -5,19 +5,12 @@ import type { Decision } from '../../../packages/copse/src/kernel/decision.ts';
 import {
   type Resource,
   type ResourceEvent,
-  type ScheduleEvent,
   decideGiveBack,
   decideTake,
   evolveResource,
-  evolveSchedule,
 } from '../../../packages/copse/src/machines/rules/fleet.ts';
 import { brand, fencingToken, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import type {
-  AgentName,
-  FencingToken,
-  ResourceName,
-  ScheduleId,
-} from '../../../packages/copse/src/kernel/ids.ts';
+import type { FencingToken, ResourceName } from '../../../packages/copse/src/kernel/ids.ts';
 
 const at = timestamp(1_000);
 const later = timestamp(2_000);
@@ -144,42 +137,6 @@ describe('any sequence of takers and times', () => {
       }),
       { numRuns: 1_000 },
     );
-  });
-});
-
-describe('a schedule', () => {
-  const set: ScheduleEvent & { type: 'schedule.set' } = {
-    type: 'schedule.set',
-    id: brand<ScheduleId>('sc-1'),
-    at,
-    agent: brand<AgentName>('coder'),
-    name: 'nightly',
-    timing: { type: 'cron', expression: '0 3 * * *' },
-    enabled: true,
-    nextAt: later,
-  };
-  const schedule = evolveSchedule(undefined, set);
-  const fired = evolveSchedule(schedule, { type: 'schedule.fired', id: set.id, at: later, nextAt: null });
-
-  it('has not fired when it is new', () => {
-    const { type: _, at: __, ...given } = set;
-    expect(schedule).toEqual({ ...given, lastFiredAt: null });
-  });
-
-  it('remembers its last and its next time', () => {
-    expect(fired).toEqual({ ...schedule, lastFiredAt: later, nextAt: null });
-  });
-
-  it('that is set again keeps only the time at which it last fired', () => {
-    const timing = { type: 'interval', everyMs: 60_000 } as const;
-    const changed = { ...set, name: 'hourly', timing, enabled: false, nextAt: timestamp(9_000) };
-    const { type: _, at: __, ...given } = changed;
-    expect(evolveSchedule(fired, changed)).toEqual({ ...given, lastFiredAt: later });
-  });
-
-  it('is deleted by a removal, and starts new when it is set again', () => {
-    expect(evolveSchedule(fired, { type: 'schedule.removed', id: set.id, at: later })).toBeUndefined();
-    expect(evolveSchedule(undefined, set)).toMatchObject({ lastFiredAt: null });
   });
 });
 

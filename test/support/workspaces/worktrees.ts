@@ -15,6 +15,7 @@ import path from 'node:path';
 
 import { openBoard } from '../../../packages/copse/src/board/open.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
+import { addTask } from '../../../packages/copse/src/tasks/act/tasks.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { decideCancel } from '../../../packages/copse/src/tasks/rules/decisions.ts';
 import { contextOf } from '../board/boards.ts';
@@ -103,4 +104,16 @@ export async function cancelTask({ cwd }: RunOptions, id: string): Promise<void>
     }),
   );
   await board.close();
+}
+
+/** A task as a source of work items makes it. */
+export async function newItemTask({ cwd }: RunOptions, source: string, item: string): Promise<string> {
+  const folder = path.join(cwd, '.copse');
+  mkdirSync(folder, { recursive: true });
+  const address = { engine: 'sqlite', file: path.join(folder, 'board.db') } as const;
+  const board = await openBoard(address, defaultPolicy, { id: 'board', at: 0 });
+  const workItem = { source, id: item, url: null };
+  const task = must(await addTask(contextOf(board), { title: `Item ${item} of ${source}`, workItem }));
+  await board.close();
+  return task.id;
 }

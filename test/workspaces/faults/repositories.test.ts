@@ -6,6 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { git, newArea } from '../../support/cli.ts';
+import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { Project, dirty, expectSound, newProject, stateOf } from '../../support/workspaces/workspaces.ts';
 
 const area = newArea();
@@ -80,6 +81,7 @@ it('a branch that is checked out in a submodule itself is taken', async () => {
   const { submodule } = newSubmodule('taken');
   await using project = await Project.open(submodule);
   const task = await project.addTask();
+  await began(project, task);
   git(submodule, 'switch', '--quiet', '--create', `${task}/do-it`);
   expect(await project.tryPrepare(task)).toMatchObject({ kind: 'refused', because: 'taken' });
 });
@@ -88,6 +90,7 @@ it('a branch that is checked out in the main checkout is taken, and nothing is m
   const folder = newProject(path.join(area, 'taken in main'));
   await using project = await Project.open(folder);
   const task = await project.addTask();
+  await began(project, task);
   git(folder, 'switch', '--quiet', '--create', `${task}/do-it`);
   const prepared = await project.tryPrepare(task);
   expect(prepared).toMatchObject({
@@ -138,6 +141,7 @@ it('a task that another clone began is continued, and its branch there is never 
   }) as [string, string];
   await using project = await Project.open(mine);
   const task = await project.addTask();
+  await began(project, task);
   git(theirs, 'switch', '--quiet', '--create', `${task}/do-it`);
   writeFileSync(path.join(theirs, 'theirs.txt'), 'theirs\n');
   git(theirs, 'add', '--all');
@@ -154,6 +158,12 @@ it('a task that another clone began is continued, and its branch there is never 
   await project.remove(task, { deleteBranch: true });
   expect(git(origin, 'rev-parse', `${task}/do-it`)).toBe(pushed);
 });
+
+/** The board knows the branch as the task's; there is none here. */
+async function began(project: Project, task: TaskId): Promise<void> {
+  await project.prepare(task);
+  await project.remove(task, { deleteBranch: true });
+}
 
 function newSubmodule(name: string): { readonly submodule: string } {
   const inner = newProject(path.join(area, `inner of ${name}`));

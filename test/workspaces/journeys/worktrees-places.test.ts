@@ -51,7 +51,11 @@ describe('a worktree is made', () => {
     const clone = path.join(area, 'a clone');
     git(area, 'clone', '--quiet', source.cwd, clone);
     const { id } = await answer<TaskDocument>(['add', 'Go on'], { cwd: clone });
-    git(source.cwd, 'branch', `${id}/go-on`);
+    const first = await answer<WorkDocument>(['work', id], { cwd: clone });
+    await answer(['cleanup', id, '--force'], { cwd: clone });
+    // Another machine went on with it, and this one has lost the branch.
+    git(source.cwd, 'branch', first.branch);
+    git(clone, 'update-ref', '-d', `refs/heads/${first.branch}`);
     git(source.cwd, 'commit', '--quiet', '--allow-empty', '--message=newer');
     const { worktree, notes } = await answer<WorkDocument>(['work', id], { cwd: clone });
     expect(notes.join()).toContain('another machine started');
@@ -83,7 +87,9 @@ describe('a worktree is not made', () => {
   test('when its branch is checked out elsewhere, and names the path', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(['Taken'], at);
-    git(at.cwd, 'switch', '--quiet', '--create', `${id}/taken`);
+    await answer(['work', id], at);
+    await answer(['cleanup', id, '--force'], at);
+    git(at.cwd, 'switch', '--quiet', '--force-create', `${id}/taken`);
     const { code, stderr } = await copse(['work', id], at);
     expect(code).toBe(4);
     expect(stderr).toContain(`The branch ${id}/taken of ${id} is checked out at ${at.cwd}.`);

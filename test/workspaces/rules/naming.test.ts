@@ -225,7 +225,7 @@ describe('choosing a pattern', () => {
     ['x/{workItem}', 'ABC-1', undefined, 'x/{workItem}'],
     ['x/{workItem}', undefined, 'nightly', scheduledBranchPattern],
     ['x/{workItem}', undefined, undefined, jobBranchPattern],
-    ['x/{schedule}', 'ABC-1', undefined, jobBranchPattern],
+    ['x/{schedule}', 'ABC-1', undefined, 'x/{schedule}'],
     ['x/{schedule}', undefined, 'nightly', 'x/{schedule}'],
   ])('%s with work item %s and schedule %s gives %s', (pattern, workItem, schedule, expected) => {
     expect(chooseBranchPattern({ pattern, workItem, schedule })).toBe(expected);

@@ -13,7 +13,15 @@ import { taskKinds } from '../tasks/rules/task.ts';
 import { checkName, checkTitle } from '../kernel/text.ts';
 
 /** Ids become names of branches and folders and arguments of programs, so only characters of Copse's own ids are allowed. */
-const id = z.string().regex(/^[a-z0-9][a-z0-9:._-]*$/i, 'is not an id');
+const PLAIN_ID = /^[a-z0-9][a-z0-9:._-]*$/i;
+const id = z.string().regex(PLAIN_ID, 'is not an id');
+
+/** Ids of several parts: a queue is named by its branch. They name nothing outside the board. */
+const PARTED = new Set(['queue', 'schedule', 'delivery']);
+
+function isIdOf(kind: string, text: string): boolean {
+  return PARTED.has(kind) ? text.split('/').every((part) => PLAIN_ID.test(part)) : PLAIN_ID.test(text);
+}
 
 const definition = z.object({
   title: z.string().refine((title) => checkTitle(title).kind === 'accepted', 'is not a title'),
@@ -37,12 +45,13 @@ const definition = z.object({
 const event = z
   .looseObject({
     type: z.string().refine((type) => isRecordKind(type.split('.')[0] ?? ''), 'is not a kind of event'),
-    id,
+    id: z.string(),
     at: z.int(),
     definition: definition.optional(),
     changes: definition.partial().loose().optional(),
     dependsOn: z.array(id).optional(),
   })
+  .refine((one) => isIdOf(one.type.split('.')[0] ?? '', one.id), { error: 'is not an id', path: ['id'] })
   .refine(
     ({ type, definition: defined }) => type !== 'task.created' || defined !== undefined,
     'has no definition',
@@ -60,11 +69,13 @@ const outline = z.discriminatedUnion('line', [
     id,
     events: z.int().min(0),
   }),
-  z.object({
-    line: z.literal('record'),
-    kind: z.enum(recordKinds),
-    record: z.looseObject({ id }),
-  }),
+  z
+    .object({
+      line: z.literal('record'),
+      kind: z.enum(recordKinds),
+      record: z.looseObject({ id: z.string() }),
+    })
+    .refine(({ kind, record }) => isIdOf(kind, record.id), { error: 'is not an id', path: ['record', 'id'] }),
   z.object({
     line: z.literal('lease'),
     lease: z.object({ task: z.string(), token: z.int(), renewedAt: z.int(), expiresAt: z.int() }),

@@ -14,6 +14,7 @@ import type {
   AgentName,
   EventNumber,
   FencingToken,
+  JobId,
   NodeId,
   PlanId,
   TaskId,
@@ -39,6 +40,8 @@ export interface TaskFilter {
   readonly plan?: PlanId;
   readonly agent?: AgentName;
   readonly workItem?: Pick<WorkItem, 'source' | 'id'>;
+  /** Only those that a schedule or a trigger made; or the one of this job. */
+  readonly job?: 'any' | JobId;
   /** Without tasks that may not be claimed until later. */
   readonly due?: Timestamp;
   /** Only those that are not to be claimed before a later time. */

@@ -5,7 +5,7 @@ import { landingOverrides } from './landing.ts';
 import { duration } from './quantities.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
-import { schedule } from './sources.ts';
+import { schedule } from './intake/schedules.ts';
 import { branch, command, commandLines, environment, name, text } from './text.ts';
 import { workspaceOverrides } from './workspace.ts';
 
@@ -137,9 +137,7 @@ const agentSection = section(
       .describe(
         'Variables of yours that the agent gets although they open a remote or another provider, such as `GH_TOKEN` or `SSH_AUTH_SOCK`; without this it gets the others only.',
       ),
-    schedules: z
-      .record(name, schedule)
-      .describe('Schedules on which the agent starts, by name. No effect yet.'),
+    schedules: z.record(name, schedule).describe('Schedules on which the agent starts, by name.'),
     hooks,
     docker,
   },

@@ -12,6 +12,7 @@ import { finishSection } from './finish.ts';
 import { landingSection } from './landing.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
+import { triggers } from './intake/schedules.ts';
 import { source } from './sources.ts';
 import { name } from './text.ts';
 import { maintenanceSection, notificationsSection, policySection } from './upkeep.ts';
@@ -32,6 +33,9 @@ export const configSchema = section(
     policy: policySection.describe('Limits of the orchestrator.'),
     maintenance: maintenanceSection.describe('Automatic cleanup. No effect yet.'),
     notifications: notificationsSection.describe('How people are notified.'),
+    triggers: triggers.describe(
+      'What starts an agent on request, by name: `copse trigger`, or a signed request.',
+    ),
     sources: z.record(name, source).describe('Sources of work items, by name (guides/sources.md).'),
   },
   {
@@ -42,9 +46,10 @@ export const configSchema = section(
     policy: {},
     maintenance: {},
     notifications: {},
+    triggers: {},
     sources: {},
   },
-).check(rules.checks.sourcesAreKnown);
+).check(rules.checks.namesAreKnown);
 
 export type Config = z.output<typeof configSchema>;
 export type AgentConfig = Config['agents'][string];

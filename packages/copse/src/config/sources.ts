@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { duration } from './quantities.ts';
-import { name, text } from './text.ts';
+import { text } from './text.ts';
 
 const { label, statusComments, statusLabels, onClosed, everyMs, commandTimeoutMs } = defaultPolicy.sources;
 
@@ -80,33 +80,3 @@ export const source = z
   .describe('A source of work items; each item becomes one task.');
 
 export type SourceConfig = z.output<typeof source>;
-
-const workSource = z
-  .union([name, source], { error: 'must be the name of a source or a mapping with `type`' })
-  .describe('Work items for this schedule: the name of one of `sources`, or a source written here.')
-  .optional();
-const prompt = text.describe('The prompt for runs without a work item.').optional();
-
-const cronFields = /^(@(yearly|annually|monthly|weekly|daily|hourly)|(\S+ +){4,5}\S+)$/;
-
-export const schedule = z
-  .discriminatedUnion('type', [
-    z.strictObject({
-      type: z.literal('interval').describe('Repeat after a fixed time.'),
-      interval: duration.describe('Time between two starts.'),
-      work_source: workSource,
-      prompt,
-    }),
-    z.strictObject({
-      type: z.literal('cron').describe('Start at the times of a cron expression.'),
-      cron: z
-        .string()
-        .regex(cronFields, {
-          error: 'must be a cron expression with five or six fields, such as "0 6 * * 1-5"',
-        })
-        .describe('Cron expression, such as `0 6 * * 1-5`.'),
-      work_source: workSource,
-      prompt,
-    }),
-  ])
-  .describe('When the agent starts, and with which work. No effect yet.');

@@ -49,7 +49,10 @@ export const branchPattern = z
   .regex(onlyPlaceholders(branchPlaceholders), {
     error: (issue) => explainPlaceholder(issue.input, branchPlaceholders),
   })
-  .regex(/\{\w+\}/, { error: 'has no placeholder, so every task would get the same branch: add {task}' });
+  // An unknown placeholder is one mistake, not two.
+  .regex(/\{(task|jobId|workItem)\}|\{(?!(slug|agent|date|schedule)\})/, {
+    error: 'can give two tasks the same branch: add {task}, {jobId} or {workItem}',
+  });
 
 export const messagePattern = z
   .string()

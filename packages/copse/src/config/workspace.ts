@@ -15,7 +15,7 @@ const keys = {
     ),
   worktree_dir: text.describe('Folder for worktrees, relative to the repository root.'),
   branch_pattern: branchPattern.describe(
-    'Name of a task’s branch, with the placeholders {task} {slug} {agent} {workItem} {jobId} {date} {schedule}.',
+    'Name of a task’s branch, with the placeholders {task} {slug} {agent} {workItem} {jobId} {date} {schedule}; at least one of {task}, {jobId} and {workItem}, which tell tasks apart.',
   ),
   fetch_before_setup: z
     .boolean()

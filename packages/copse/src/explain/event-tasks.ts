@@ -33,6 +33,8 @@ export class EventTasks {
   async #taskOf(event: BoardEvent): Promise<TaskId | null> {
     const kind = kindOf(event);
     if (kind === 'task') return event.id as TaskId;
+    // It outlives its runs.
+    if (kind === 'schedule') return null;
     if ('task' in event) this.#tasks.set(event.id, event.task);
     const known = this.#tasks.get(event.id);
     if (known !== undefined) return known;

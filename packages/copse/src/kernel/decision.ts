@@ -16,7 +16,8 @@ export type RefusalCode =
   | 'not_this_session'
   | 'backward'
   | 'invalid'
-  | 'cycle';
+  | 'cycle'
+  | 'unauthorized';
 
 /** The exit code of a command that was refused. */
 export const refusedExitCode = 4;

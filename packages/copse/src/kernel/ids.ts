@@ -19,6 +19,8 @@ export type ResourceName = Brand<string, 'ResourceName'>;
 export type ScheduleId = Brand<string, 'ScheduleId'>;
 /** One run of a schedule or a trigger. */
 export type JobId = Brand<string, 'JobId'>;
+/** `<trigger>/<id of the delivery>`. */
+export type DeliveryId = Brand<string, 'DeliveryId'>;
 /** Of a work item of a source: see intake/rules/item.ts. */
 export type ItemId = Brand<string, 'ItemId'>;
 export type AgentName = Brand<string, 'AgentName'>;

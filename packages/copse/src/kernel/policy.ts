@@ -113,7 +113,9 @@ export const defaultPolicy = {
     /** For a title without a letter or digit that a branch name can hold. */
     emptySlug: 'work',
     branchPattern: '{task}/{slug}',
-    scheduledBranchPattern: 'agent/{agent}/{schedule}/{date}',
+    scheduledBranchPattern: 'agent/{agent}/{schedule}/{date}-{jobId}',
+    /** {schedule} of a task that no schedule made. */
+    manualSchedule: 'manual',
     jobBranchPattern: 'agent/{agent}/job-{jobId}',
     worktreeDir: '.worktrees',
     shortIdLength: 8,
@@ -431,6 +433,21 @@ export const defaultPolicy = {
     limitedMs: MINUTE,
     /** Pages of a hundred items. */
     mostPages: 20,
+  },
+
+  schedules: {
+    missed: 'skip',
+    overlap: 'skip',
+    /** A start that comes later than this counts as missed. */
+    graceMs: 5 * MINUTE,
+    /** Runs of `missed: all` that wait at most. */
+    mostOwed: 100,
+    /** A clock that went back by more makes a schedule compute its times anew. */
+    clockStepMs: HOUR,
+    /** Coming times that `copse schedule` shows. */
+    shownTimes: 3,
+    /** Runs that `copse jobs` lists unless --all is given. */
+    listedJobs: 50,
   },
 
   /** What a rescue saves at most, and Copse commits for an agent: more is refused, and stays where it is. */

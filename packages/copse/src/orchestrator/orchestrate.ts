@@ -29,6 +29,7 @@ import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
 import { LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
+import { ScheduleDuty } from '../intake/act/schedule-duty.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, handOver, recover } from '../agents/act/recover.ts';
@@ -62,6 +63,7 @@ export interface Pass {
  *   duty          whether this node drains, and since when it knows
  *   leaseAges     how long each lease has not changed, on a clock that does not jump
  *   pullRequests  when each pull request is looked at again
+ *   schedules     whether the schedules of copse.yml are on the board
  *   sources       when each source of work items is looked at again
  *   background    work for a task that goes on beside the passes: at most one for each task
  *   leading       queues that this process leads now
@@ -79,6 +81,7 @@ export class Orchestrator {
   readonly #duty: NodeDuty;
   readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
+  readonly #schedules: ScheduleDuty;
   readonly #sources: SourceDuty;
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
@@ -98,6 +101,7 @@ export class Orchestrator {
     this.#context = context;
     this.#onProblem = onProblem;
     this.#duty = new NodeDuty(context);
+    this.#schedules = new ScheduleDuty(context, (reason) => this.#reportNote(reason));
     this.#pullRequests = new PullRequests(context, (task, reason) => this.#report(task, reason));
     this.#sources = new SourceDuty(context, (reason) => this.#reportNote(reason));
   }
@@ -112,6 +116,7 @@ export class Orchestrator {
     this.#handIn(landings);
     this.#dropLanded();
     if (here.leads) await this.#land(landings);
+    if (here.draining.kind === 'no') await this.#schedules.pass();
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#removeLeftWorktrees();

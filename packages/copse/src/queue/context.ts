@@ -11,6 +11,7 @@ import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
 import type { Merging, Resolving } from './ports/merging.ts';
 import type { UnusableAgent } from '../orchestrator/rules/schedule.ts';
+import type { Intake } from '../intake/ports/intake.ts';
 import type { Source, SourceMemories } from '../intake/port.ts';
 import type { Radar, RadarSight } from '../radar/port.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
@@ -35,6 +36,8 @@ export interface RunContext extends WorkspaceContext {
   readonly unusable?: readonly UnusableAgent[];
   /** Of `--command`: the only agent, and only for this command. */
   readonly agentCommand?: string;
+  /** Absent: nothing comes in here but by commands. */
+  readonly intake?: Intake;
   /** Where work items come from. */
   readonly sources: readonly Source[];
   readonly sourceMemories: SourceMemories;

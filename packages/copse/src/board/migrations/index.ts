@@ -13,6 +13,7 @@ import * as whatIsOpen from './0003-what-is-open.ts';
 import * as whatSessionsUse from './0004-what-sessions-use.ts';
 import * as mergeQueues from './0005-merge-queues.ts';
 import * as nodes from './0006-nodes.ts';
+import * as schedules from './0007-schedules.ts';
 import * as items from './0008-items.ts';
 import type { migratedVersion } from './version.ts';
 
@@ -25,6 +26,7 @@ const all = [
   whatSessionsUse.up,
   mergeQueues.up,
   nodes.up,
+  schedules.up,
   items.up,
 ] as const;
 

@@ -7,14 +7,9 @@
 
 import { type Attempt, type AttemptEvent, evolveAttempt } from '../../tasks/rules/attempt.ts';
 import { type CheckEvent, type Check, evolveCheck } from '../../queue/rules/check.ts';
-import {
-  type Resource,
-  type ResourceEvent,
-  type Schedule,
-  type ScheduleEvent,
-  evolveResource,
-  evolveSchedule,
-} from '../../machines/rules/fleet.ts';
+import { type Delivery, type DeliveryEvent, evolveDelivery } from '../../intake/rules/delivery.ts';
+import { type Resource, type ResourceEvent, evolveResource } from '../../machines/rules/fleet.ts';
+import { type Schedule, type ScheduleEvent, evolveSchedule } from '../../intake/rules/schedule.ts';
 import { type Item, type ItemEvent, evolveItem } from '../../intake/rules/item.ts';
 import { type Node, type NodeEvent, evolveNode, readNode } from '../../machines/rules/node.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
@@ -53,6 +48,7 @@ export interface Records {
   readonly node: Node;
   readonly resource: Resource;
   readonly schedule: Schedule;
+  readonly delivery: Delivery;
   readonly item: Item;
 }
 
@@ -70,6 +66,7 @@ interface Events {
   readonly node: NodeEvent;
   readonly resource: ResourceEvent;
   readonly schedule: ScheduleEvent;
+  readonly delivery: DeliveryEvent;
   readonly item: ItemEvent;
 }
 
@@ -96,6 +93,7 @@ const evolveByKind: Evolve = {
   node: evolveNode,
   resource: evolveResource,
   schedule: evolveSchedule,
+  delivery: evolveDelivery,
   item: evolveItem,
 };
 

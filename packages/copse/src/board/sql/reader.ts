@@ -82,7 +82,7 @@ export class Reader implements BoardReader {
   }
 
   async tasks(asked: TaskQuery): Promise<readonly TaskSummary[]> {
-    const { statuses, plan, agent, workItem, due, delayedAt, limit, offset = 0 } = asked;
+    const { statuses, plan, agent, workItem, job, due, delayedAt, limit, offset = 0 } = asked;
     // Neither engine accepts an empty list everywhere.
     if (statuses?.length === 0) return [];
     const areLive = statuses?.every((status) => !isFinished(status)) ? false : undefined;
@@ -91,6 +91,7 @@ export class Reader implements BoardReader {
       plan ? query`plan = ${plan}` : null,
       agent ? query`agent = ${agent}` : null,
       workItem ? query`work_item = ${workItemKey(workItem)}` : null,
+      job === undefined ? null : job === 'any' ? query`job is not null` : query`job = ${job}`,
       finishedIs(asked.finished ?? areLive),
       due === undefined ? null : query`not_before <= ${due}`,
       delayedAt === undefined ? null : query`not_before > ${delayedAt}`,

@@ -3,7 +3,7 @@
 import type { Insertable } from 'kysely';
 
 import { type AnyRecord, type RecordKind, type Records, readRecord } from '../rules/event.ts';
-import { type TaskSummary, type WorkItem, isFinished } from '../../tasks/rules/task.ts';
+import { type TaskSummary, type WorkItem, isFinished, jobOf } from '../../tasks/rules/task.ts';
 import type { BoardTables, tableOf } from './schema.ts';
 
 type RowOf<K extends RecordKind> = Insertable<BoardTables[(typeof tableOf)[K]]>;
@@ -24,6 +24,7 @@ const toRowByKind: ToRow = {
       work_item: summary.workItem && workItemKey(summary.workItem),
       not_before: state.status === 'ready' && state.delay !== null ? state.delay.until : 0,
       move_to: summary.moveTo?.node ?? null,
+      job: jobOf(summary.origin),
       created_at: summary.createdAt,
       updated_at: summary.updatedAt,
     };
@@ -79,8 +80,9 @@ const toRowByKind: ToRow = {
     ...document(schedule),
     agent: schedule.agent,
     next_at: schedule.nextAt,
-    created_at: schedule.lastFiredAt ?? 0,
+    created_at: 0,
   }),
+  delivery: (delivery) => ({ ...document(delivery), created_at: delivery.at }),
   item: (item) => ({ ...document(item), task: item.task, source: item.source, created_at: item.takenAt }),
 };
 

@@ -27,6 +27,8 @@ interface TaskRow extends Row {
   not_before: number;
   /** The only node that may take it. */
   move_to: string | null;
+  /** Of a task that a schedule or a trigger made. */
+  job: string | null;
   created_at: number;
   updated_at: number;
 }
@@ -63,6 +65,7 @@ export interface BoardTables {
   resources: Row & { holder: string | null; held_until: number | null; created_at: number };
   items: OfTask & { source: string };
   schedules: Row & { agent: string; next_at: number | null; created_at: number };
+  deliveries: Row & { created_at: number };
 }
 
 export type Queries = Kysely<BoardTables>;
@@ -83,6 +86,7 @@ export const tableOf = {
   node: 'nodes',
   resource: 'resources',
   schedule: 'schedules',
+  delivery: 'deliveries',
   item: 'items',
 } as const satisfies Record<RecordKind, keyof BoardTables>;
 

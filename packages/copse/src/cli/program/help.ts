@@ -9,6 +9,7 @@ export const topics = {
   configuration: 'where settings come from, and which take effect',
   agents: 'which programs can be agents, and how they run',
   landing: 'how finished work gets to the target branch',
+  schedules: 'times and requests that start agents',
   machines: 'several machines on one board',
 } as const;
 

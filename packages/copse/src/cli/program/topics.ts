@@ -97,6 +97,18 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse undo <id>', 'adds a task that reverts the landing of that task.'],
   ],
 
+  schedules: () => [
+    'An agent can start without a person: at times (`agents.<name>.schedules`), or on request (`triggers`). Each start is a job: a task with the prompt of the schedule, or with the next open item of its work source. An orchestrator (`copse up`) fires schedules; several machines fire a time once.',
+    '',
+    'A time that passed while no orchestrator ran is skipped, unless `missed` is once or all. A time that comes while the last run goes on is skipped, unless `overlap` is queue. Cron expressions are in UTC, unless `time_zone` says otherwise.',
+    '',
+    ['copse schedule list', 'the times in words, and the next three.'],
+    ['copse schedule run <name>', 'starts a run now.'],
+    ['copse schedule pause <name>', 'starts nothing until copse schedule resume.'],
+    ['copse trigger <name> --prompt "…"', 'starts a trigger or an agent now.'],
+    ['copse jobs', 'what became of the runs.'],
+  ],
+
   machines: () => [
     'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine is a node: it has its own clone, and runs its own `copse up`. Only one node at a time can claim a task. One node leads the queue of a target; another one takes over when the leader is gone.',
     '',

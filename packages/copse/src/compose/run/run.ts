@@ -19,6 +19,7 @@ import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
 import { type ChecksConfinement, checksIn, checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
+import { intakeOf } from './intake.ts';
 import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
@@ -58,7 +59,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const { context: workspaces, dir } = await openWorkspaces(surroundings, { patience: options.patience });
   const { home, node } = workspaces;
   const settings = await settingsFor(repository, surroundings, options);
-  const { agents, unusable, landing, finish, board } = settings;
+  const { agents, unusable, landing, finish, board, intake } = settings;
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const confined = checksIn(settings.checks, repository, workspaces, surroundings);
   const resolving = resolvingOf(dir, landing, { policy, confined });
@@ -98,6 +99,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     agents,
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
+    ...(intake && { intake }),
     sourceMemories,
     sources: sourcesOf(settings.sources, {
       dir,
@@ -123,7 +125,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
 /** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
-type RunSettings = Pick<RunContext, 'agents' | 'landing' | 'finish'> &
+type RunSettings = Pick<RunContext, 'agents' | 'intake' | 'landing' | 'finish'> &
   Pick<OpenRun, 'unusable'> & {
     readonly board: string | undefined;
     readonly checks: ChecksConfinement;
@@ -148,7 +150,9 @@ async function settingsFor(
   const { finish, board, sources } = config;
   const landing = landingFor(config.landing, config.workspace);
   const checks = { landing, agents: Object.values(config.agents), board };
-  return { agents, unusable, landing, finish, board, checks, sources };
+  // With another agent than those of copse.yml, their schedules are not this process's.
+  const intake = command === undefined ? await intakeOf(config) : undefined;
+  return { agents, unusable, landing, finish, board, checks, sources, ...(intake && { intake }) };
 }
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

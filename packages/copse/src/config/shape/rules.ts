@@ -29,14 +29,34 @@ const checks = {
     if (value.first_backoff > value.max_backoff)
       complain(issues, ['first_backoff'], value, 'must not be longer than policy.max_backoff');
   },
-  sourcesAreKnown: ({ value, issues }: Checked<WithSchedules>) => {
-    for (const [agent, { schedules }] of Object.entries(value.agents)) {
-      for (const [schedule, { work_source: from }] of Object.entries(schedules)) {
-        if (typeof from !== 'string' || Object.hasOwn(value.sources, from)) continue;
-        const path = ['agents', agent, 'schedules', schedule, 'work_source'];
+  namesAreKnown: ({ value, issues }: Checked<WithSchedules>) => {
+    const named = Object.entries(value.agents).flatMap(([agent, { schedules }]) =>
+      Object.entries(schedules).map(([schedule, { work_source: from }]) => ({
+        path: ['agents', agent, 'schedules', schedule, 'work_source'],
+        from,
+      })),
+    );
+    for (const [trigger, { work_source: from }] of Object.entries(value.triggers))
+      named.push({ path: ['triggers', trigger, 'work_source'], from });
+    for (const { path, from } of named)
+      if (typeof from === 'string' && !Object.hasOwn(value.sources, from))
         complain(issues, path, from, 'names a source that is not under `sources`');
-      }
-    }
+    for (const [trigger, { agent }] of Object.entries(value.triggers))
+      if (!Object.hasOwn(value.agents, agent))
+        complain(issues, ['triggers', trigger, 'agent'], agent, 'names an agent that is not under `agents`');
+  },
+  hasWork: ({ value, issues }: Checked<Work>) => {
+    if (value.prompt === undefined && value.work_source === undefined)
+      complain(issues, [], value, 'needs `prompt` or `work_source`: otherwise its runs have no work');
+  },
+  hasSecret: ({ value, issues }: Checked<Secret>) => {
+    if (value.secret_variable !== undefined && value.secret_file !== undefined)
+      complain(
+        issues,
+        ['secret_file'],
+        value.secret_file,
+        'contradicts secret_variable: remove one of the two',
+      );
   },
 };
 
@@ -63,10 +83,19 @@ interface Times {
   readonly max_backoff: number;
 }
 
+interface Work {
+  readonly prompt?: string | undefined;
+  readonly work_source?: unknown;
+}
+
+interface Secret {
+  readonly secret_variable?: string | undefined;
+  readonly secret_file?: string | undefined;
+}
+
 interface WithSchedules {
-  readonly agents: Readonly<
-    Record<string, { readonly schedules: Readonly<Record<string, { readonly work_source?: unknown }>> }>
-  >;
+  readonly agents: Readonly<Record<string, { readonly schedules: Readonly<Record<string, Work>> }>>;
+  readonly triggers: Readonly<Record<string, Work & { readonly agent: string }>>;
   readonly sources: object;
 }
 

@@ -12,6 +12,7 @@ import { usageText } from './amounts.ts';
 import { waitText } from './queue.ts';
 import { oneLine } from './reason.ts';
 import { attentionText, delayText, doneText, failedText, resolvedByText } from './status.ts';
+import { passCauses } from '../../intake/rules/schedule.ts';
 
 type EventOf<T extends EventType> = Extract<BoardEvent, { readonly type: T }>;
 
@@ -126,8 +127,13 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'resource.released': ({ id }) => `${resourceName(id)} is free`,
   'resource.token_raised': ({ id }) => `${resourceName(id)} is taken again: the board has another server`,
   'schedule.set': ({ name, agent }) => `schedule ${name} of ${agent} set`,
-  'schedule.fired': ({ id }) => `schedule ${id} fired`,
+  'schedule.fired': ({ id, task }) => `schedule ${id} fired${task === undefined ? '' : `: ${task}`}`,
+  'schedule.passed': ({ id, because }) => `schedule ${id} started nothing: ${passCauses[because]}`,
+  'schedule.paused': ({ id }) => `schedule ${id} paused`,
+  'schedule.resumed': ({ id }) => `schedule ${id} resumed`,
   'schedule.removed': ({ id }) => `schedule ${id} removed`,
+  'delivery.received': ({ trigger, task, source }) =>
+    `trigger ${trigger} got a request: ${task ?? `source ${source} is read`}`,
   'item.taken': ({ source, item }) => `comes from ${source}#${oneLine(item)}`,
   'item.changed': ({ isGiven }) =>
     isGiven ? 'its work item changed, and the task with it' : 'its work item changed upstream',

@@ -5,7 +5,7 @@
  */
 
 import { backoffMs } from '../../kernel/backoff.ts';
-import { type Timestamp, timestamp } from '../../kernel/ids.ts';
+import { type EventNumber, type Timestamp, timestamp } from '../../kernel/ids.ts';
 import { LeadSilence } from '../../queue/lead/leadership.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Source, SourceProblem } from '../port.ts';
@@ -62,15 +62,23 @@ export class SourceDuty {
     }
   }
 
+  /** A webhook says that the source changed; what changed is for the look to find out. */
+  async #isWoken(name: string, { event }: Times): Promise<boolean> {
+    if (event < 0) return false;
+    const query = { after: event as EventNumber, limit: 100, types: ['delivery.received'] as const };
+    const received = await this.#context.board.events(query);
+    return received.some((one) => one.event.type === 'delivery.received' && one.event.source === name);
+  }
+
   async #lookAt(source: Source): Promise<void> {
     const { board, clock, policy, sourceMemories } = this.#context;
     const { name } = source;
     const times = this.#times.get(name) ?? { nextMs: -Infinity, failures: 0, event: -1 };
     const until = sourceMemories.load(name).limit?.until ?? null;
     if (until !== null && until > clock.now()) return;
-    const isDue = clock.elapsedMs() >= times.nextMs;
     const event = await board.lastEvent();
     const isChanged = times.failures === 0 && event !== times.event;
+    const isDue = clock.elapsedMs() >= times.nextMs || (isChanged && (await this.#isWoken(name, times)));
     if (!isDue && !(isChanged && (await dueReports(this.#context, source)).length > 0)) {
       this.#times.set(name, { ...times, event });
       return;

@@ -4,12 +4,12 @@ import { type Refused, refused } from '../../kernel/decision.ts';
 import type { Outcome } from '../../board/context.ts';
 import { LeadSilence } from '../../queue/lead/leadership.ts';
 import type { RunContext } from '../../queue/context.ts';
-import type { Task } from '../../tasks/rules/task.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Source } from '../port.ts';
 import { holdSource } from './hold.ts';
 import { takeItem } from './sync.ts';
 
-export async function addItem(context: RunContext, text: string): Promise<Outcome<Task>> {
+export async function addItem(context: RunContext, text: string): Promise<Outcome<TaskSummary>> {
   const [, name = '', id = ''] = /^([^#]+)#(.+)$/s.exec(text) ?? [];
   if (id === '')
     return refused(
@@ -31,7 +31,8 @@ export async function addItem(context: RunContext, text: string): Promise<Outcom
           `${name} has no work item ${id}.`,
           `copse sources sync ${name} --dry-run`,
         );
-      return takeItem(context, source, read.item, context.by.kind === 'person' ? context.by.name : null);
+      const by = context.by.kind === 'person' ? context.by.name : null;
+      return takeItem(context, source, read.item, { by, adopts: false });
     },
     { silence: new LeadSilence(), patienceMs: context.policy.sources.patienceMs },
   );

@@ -11,7 +11,7 @@ import { type Change, type Outcome, change } from '../../board/context.ts';
 import { cancelTask } from '../../agents/act/stop-task.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { blankDefinition, createTask, setDependencies } from '../../tasks/act/tasks.ts';
-import type { Task } from '../../tasks/rules/task.ts';
+import type { Task, TaskSummary } from '../../tasks/rules/task.ts';
 import type { Source, SourceProblem } from '../port.ts';
 import { type Item, itemKey, textMark } from '../rules/item.ts';
 import { type ItemStep, type TaskNow, decideText, isAmong, planSync, textOf } from '../rules/reconcile.ts';
@@ -94,7 +94,7 @@ async function follow(
     if (letIn.kind === 'failed') return letIn;
     const why = whyNotLetIn(source, letIn.by);
     if (why !== null || isTrial) return { step, task, why };
-    const taken = await takeItem(context, source, step.seen, letIn.by);
+    const taken = await takeItem(context, source, step.seen, { by: letIn.by, adopts: true });
     return taken.kind === 'done'
       ? { step, task: taken.value.id, why: null }
       : { step, task, why: taken.refusal.reason };
@@ -116,8 +116,8 @@ export async function takeItem(
   context: RunContext,
   { name }: Pick<Source, 'name'>,
   seen: SeenItem,
-  by: string | null,
-): Promise<Outcome<Task>> {
+  { by, adopts }: { readonly by: string | null; readonly adopts: boolean },
+): Promise<Outcome<TaskSummary>> {
   return change(context, async (change) => {
     const id = itemKey(name, seen.id);
     const before = await change.board.get('item', id);
@@ -146,7 +146,9 @@ export async function takeItem(
       ...(seen.url !== null && { url: seen.url }),
       ...(by !== null && { by }),
     } as const;
-    const task = await createTask(change, context, definition, { origin });
+    // A trigger or a person may have made a task of the item before it was seen here.
+    const [named] = adopts ? await change.board.tasks({ workItem, order: 'urgent', limit: 1 }) : [];
+    const task = named ?? (await createTask(change, context, definition, { origin }));
     const { url, author } = seen;
     const what = { source: name, item: seen.id, url, title, mark: textMark(title, body), by, author };
     const linked = dependsOn.map(({ item }) => item);

@@ -8,7 +8,7 @@
  * (report.ts). The record says which phase was reported last, and in which comment.
  */
 
-import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import { type ItemId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 
@@ -46,11 +46,7 @@ export interface Item {
   readonly report: ItemReport | null;
 }
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: ItemId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, ItemId>;
 
 export type ItemEvent =
   | (Of<'item.taken'> &

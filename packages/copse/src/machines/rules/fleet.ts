@@ -1,13 +1,9 @@
-/**
- * What machines share besides tasks: resources with one holder at a time (a port, the lead of a queue), and schedules. The
- * nodes themselves are in node.ts.
- */
+/** What machines share besides tasks: resources with one holder at a time (a port, the lead of a queue). Nodes are in node.ts. */
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
-import { unreachable } from '../../kernel/unreachable.ts';
 import { type EventHead, existing } from '../../kernel/evolution.ts';
 import { raised } from '../../board/rules/term.ts';
-import type { AgentName, FencingToken, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
+import type { FencingToken, ResourceName, Timestamp } from '../../kernel/ids.ts';
 
 export interface Resource {
   /** For example `port:4100` or `queue:main`. */
@@ -88,39 +84,4 @@ export function raisedResource({ id, token }: Resource, at: Timestamp): Resource
 
 function isLost({ heldUntil, token }: Resource, silent: FencingToken | null): boolean {
   return heldUntil !== null && token === silent;
-}
-
-export interface Schedule {
-  readonly id: ScheduleId;
-  readonly agent: AgentName;
-  readonly name: string;
-  readonly timing:
-    | { readonly type: 'interval'; readonly everyMs: number }
-    | { readonly type: 'cron'; readonly expression: string };
-  readonly enabled: boolean;
-  readonly lastFiredAt: Timestamp | null;
-  readonly nextAt: Timestamp | null;
-}
-
-type OfSchedule<T extends string> = EventHead<T, ScheduleId>;
-
-export type ScheduleEvent =
-  | (OfSchedule<'schedule.set'> & Pick<Schedule, 'agent' | 'name' | 'timing' | 'enabled' | 'nextAt'>)
-  | (OfSchedule<'schedule.fired'> & { readonly nextAt: Timestamp | null })
-  | OfSchedule<'schedule.removed'>;
-
-export function evolveSchedule(schedule: Schedule | undefined, event: ScheduleEvent): Schedule | undefined {
-  switch (event.type) {
-    case 'schedule.set': {
-      const { id, agent, name, timing, enabled, nextAt } = event;
-      return { id, agent, name, timing, enabled, nextAt, lastFiredAt: schedule?.lastFiredAt ?? null };
-    }
-    case 'schedule.fired':
-      return { ...existing(schedule, event), lastFiredAt: event.at, nextAt: event.nextAt };
-    case 'schedule.removed':
-      existing(schedule, event);
-      return undefined;
-    default:
-      return unreachable(event);
-  }
 }

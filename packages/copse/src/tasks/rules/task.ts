@@ -211,6 +211,11 @@ export type TaskOrigin =
     }
   | { readonly kind: 'trigger'; readonly trigger: string; readonly job: JobId };
 
+/** The run of a schedule or a trigger that made it; null: none did. */
+export function jobOf(origin: TaskOrigin | undefined): JobId | null {
+  return origin === undefined || origin.kind === 'item' ? null : origin.job;
+}
+
 /** The node that a person moved a task to, with its name at that time. */
 export interface MoveTarget {
   readonly node: NodeId;

@@ -1,72 +1,94 @@
 /** What the branch of a task is called, and which worktrees are on whose branch. */
 
-import { type AgentName, type BranchName, type TaskId, brand } from '../../kernel/ids.ts';
-import { branchName, chooseBranchPattern, slug } from '../rules/naming.ts';
-import { type Task, isFinished } from '../../tasks/rules/task.ts';
+import { type AgentName, type BranchName, type ScheduleId, type TaskId, brand } from '../../kernel/ids.ts';
+import type { Change } from '../../board/context.ts';
+import type { Board } from '../../board/port.ts';
+import { branchName, chooseBranchPattern, isoDate, slug } from '../rules/naming.ts';
+import { type Task, isFinished, jobOf } from '../../tasks/rules/task.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
 import type { WorkspaceContext } from './context.ts';
 
 export interface NamedWork {
   readonly task: Task;
   readonly agent: AgentName | null;
-  readonly schedule?: string;
-  readonly jobId?: string;
 }
 
-export function nameBranch({ settings, policy, clock }: WorkspaceContext, request: NamedWork) {
-  const { task, agent, schedule, jobId } = request;
+/** From the task alone, so that every attempt on every machine gets the same name. */
+export function nameBranch({ settings, policy }: WorkspaceContext, { task, agent }: NamedWork) {
+  const { origin } = task;
   const workItem = task.workItem?.id;
+  const schedule = origin?.kind === 'schedule' ? scheduleName(origin.schedule) : undefined;
+  const job = jobOf(origin) ?? task.id;
   const pattern = chooseBranchPattern(
     { pattern: settings.branch_pattern, workItem, schedule },
     policy.naming,
   );
-  const date = new Date(clock.now()).toISOString().slice(0, 10);
-  const short = (jobId ?? task.id).slice(-policy.naming.shortIdLength);
   return branchName(pattern, {
     task: task.id,
     slug: slug(task.title, policy.naming),
     agent: agent ?? undefined,
     workItem,
-    jobId: short,
-    date,
-    schedule,
+    jobId: job.slice(-policy.naming.shortIdLength),
+    date: isoDate(task.createdAt),
+    schedule: schedule ?? policy.naming.manualSchedule,
   });
 }
 
+/** Its id is `<agent>/<name>`. */
+function scheduleName(id: ScheduleId): string {
+  return id.slice(id.indexOf('/') + 1);
+}
+
+export interface BranchChoice {
+  readonly branch: BranchName;
+  /** The board says that the task has worked on it. */
+  readonly isOwn: boolean;
+}
+
 /**
- * The name under which a task begins. A pattern can give two tasks the same name: the branch of a task that is over, which may
- * still exist here or on the remote, is not continued by another one, which gets the name with a number.
+ * The name under which a task begins. It goes on only with a branch that the board has as its own: a branch of another task
+ * or of no task, here or on the remote, may hold any commits, so the task gets the name with a number.
  */
 export async function freeName(
   context: WorkspaceContext,
   task: TaskId,
   branch: BranchName,
-): Promise<BranchName> {
-  const { board } = context;
+  /** Branches that turned out to be of others. */
+  foreign: ReadonlySet<BranchName>,
+): Promise<BranchChoice> {
   const owners = new Map<string, Set<TaskId>>();
-  for (const one of await board.list('workspace')) {
-    if (one.worktree === null) continue;
-    const { branch: name } = one.worktree;
-    owners.set(name, (owners.get(name) ?? new Set()).add(one.task));
-  }
+  for (const { worktree, task: owner } of await context.board.list('workspace'))
+    if (worktree !== null) owners.set(worktree.branch, (owners.get(worktree.branch) ?? new Set()).add(owner));
   const wanted = await withoutClash(context, branch);
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : brand<BranchName>(`${wanted}-${number}`);
     const others = owners.get(name);
-    if (others === undefined || others.has(task)) return name;
-    const states = await Promise.all([...others].map((id) => board.get('task', id)));
-    const isOver = states.every((one) => one === undefined || isFinished(one.state.status));
-    // One that still works keeps its branch, and this task waits for it.
-    if (!isOver || !(await mayExist(context, name))) return name;
+    if (others?.has(task)) return { branch: name, isOwn: true };
+    if (foreign.has(name) || (await exists(context, name))) continue;
+    if (others === undefined || (await areOver(context.board, others))) return { branch: name, isOwn: false };
   }
 }
 
-async function mayExist({ git, settings }: WorkspaceContext, branch: BranchName): Promise<boolean> {
+/** In the transaction that records the branch: two tasks that begin at once do not both get it. */
+export async function isNamedAlike(change: Change, task: TaskId, branch: BranchName): Promise<boolean> {
+  // A name with the task's id is of no other.
+  if (branch.includes(task)) return false;
+  await change.board.lockSchedule();
+  const others = (await change.board.list('workspace')).flatMap(({ worktree, task: owner }) =>
+    worktree?.branch === branch && owner !== task ? [owner] : [],
+  );
+  return !(await areOver(change.board, new Set(others)));
+}
+
+async function areOver(board: Pick<Board, 'get'>, tasks: ReadonlySet<TaskId>): Promise<boolean> {
+  const found = await Promise.all([...tasks].map((id) => board.get('task', id)));
+  return found.every((task) => task === undefined || isFinished(task.state.status));
+}
+
+async function exists({ git }: WorkspaceContext, branch: BranchName): Promise<boolean> {
   if ((await git.tip(`refs/heads/${branch}`)) !== undefined) return true;
   const remote = await git.remoteName();
-  if (remote === undefined) return false;
-  // A fetch may bring it.
-  return settings.fetch_before_setup || (await git.tip(`refs/remotes/${remote}/${branch}`)) !== undefined;
+  return remote !== undefined && (await git.tip(`refs/remotes/${remote}/${branch}`)) !== undefined;
 }
 
 /** Git cannot have both `a` and `a/b`. If such a branch exists, slashes become dashes. */

@@ -26,7 +26,15 @@ import { decided } from '../../kernel/decision.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
-import { type NamedWork, freeName, isOnForeignBranch, nameBranch, worktreesOfOthers } from './branch-of.ts';
+import {
+  type BranchChoice,
+  type NamedWork,
+  freeName,
+  isNamedAlike,
+  isOnForeignBranch,
+  nameBranch,
+  worktreesOfOthers,
+} from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishRecord, furnishingOf } from './furnishing-of.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
@@ -95,7 +103,7 @@ export async function prepareWorkspace(
 
 /** For callers that hold the task's lock. */
 export async function prepareLocked(context: WorkspaceContext, request: PrepareRequest): Promise<Prepared> {
-  const { task, onStep = () => {} } = request;
+  const { task } = request;
   const strategy = strategyFor(context, task);
   if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
   const named = nameBranch(context, request);
@@ -104,7 +112,34 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
   const known = await workspaceOf(context, task.id);
-  const free = known?.worktree?.branch ?? (await freeName(context, task.id, named.branch));
+  const own = known?.worktree?.branch;
+  const foreign = new Set<BranchName>();
+  for (;;) {
+    const choice =
+      own === undefined
+        ? await freeName(context, task.id, named.branch, foreign)
+        : { branch: own, isOwn: true };
+    const prepared = await prepareOn(context, request, { choice, known, begunAnew });
+    if (prepared.kind !== 'branch_of_others') return prepared;
+    foreign.add(choice.branch);
+  }
+}
+
+interface OnBranch {
+  readonly choice: BranchChoice;
+  readonly known: Workspace | undefined;
+  /** What became of the work of the task that landed before. */
+  readonly begunAnew: readonly string[];
+}
+
+/** On a branch that may turn out to be another's: it is then not touched. */
+async function prepareOn(
+  context: WorkspaceContext,
+  request: PrepareRequest,
+  { choice, known, begunAnew }: OnBranch,
+): Promise<Prepared | { readonly kind: 'branch_of_others' }> {
+  const { task, onStep = () => {} } = request;
+  const { branch: free, isOwn } = choice;
   const path = await worktreePath(context, task.id, known);
   await context.git.repair(path);
   const isHere = async () =>
@@ -118,6 +153,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   });
   if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
   const found = await gatherFacts(context, task.id, path, free);
+  if (!isOwn && found.isPushed) return { kind: 'branch_of_others' };
   const snapshotStart = taking.kind === 'found' ? taking.start : undefined;
   const facts = { ...found.facts, snapshotStart };
   const notes = [...taking.notes, ...found.notes];
@@ -137,6 +173,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const { rescue } = aside;
   if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
+  if (workspace === 'branch_of_others') return { kind: 'branch_of_others' };
   onStep('intended');
   if (plan.kind === 'new_worktree') context.furnishing.startOver(furnishRecord(context, task.id));
   const made = plan.kind === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
@@ -222,7 +259,11 @@ async function gatherFacts(
   task: TaskId,
   path: string,
   branch: BranchName,
-): Promise<{ readonly facts: PreparationFacts; readonly notes: readonly string[] }> {
+): Promise<{
+  readonly facts: PreparationFacts;
+  readonly isPushed: boolean;
+  readonly notes: readonly string[];
+}> {
   const { git, settings } = context;
   const worktree = await git.look(path);
   const remote = await git.remoteName();
@@ -250,7 +291,7 @@ async function gatherFacts(
   };
   const notes =
     fetched?.kind === 'failed' ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
-  return { facts, notes };
+  return { facts, isPushed: pushed !== undefined, notes };
 }
 
 async function baseOf(
@@ -271,7 +312,7 @@ async function recordIntent(
   task: TaskId,
   known: Workspace | undefined,
   { path, branch, base }: { readonly path: string; readonly branch: BranchName; readonly base: Base },
-): Promise<Workspace> {
+): Promise<Workspace | 'branch_of_others'> {
   const isElsewhere = known !== undefined && known.worktree?.path !== path;
   if (known?.disposition.is === 'in_use' && !isElsewhere) return known;
   const outcome = await change(context, async (change) => {
@@ -282,6 +323,7 @@ async function recordIntent(
       await change.apply(decideWorkspace(known, { action: 'use' }, change.at));
       return change.require('workspace', known.id);
     }
+    if (known === undefined && (await isNamedAlike(change, task, branch))) return 'branch_of_others' as const;
     const id: WorkspaceId = brand(drawId('ws-', context.random));
     const worktree = { path, branch, baseBranch: base.branch, baseCommit: base.commit };
     const strategy = context.settings.strategy;

@@ -77,7 +77,7 @@ export function checkBranchPattern(
   return outcome.kind === 'accepted' ? { kind: 'accepted' } : outcome;
 }
 
-/** The pattern to use where the wanted one asks for a work item or a schedule that this run does not have. */
+/** The pattern to use where the wanted one asks for a work item that this task does not have. */
 export function chooseBranchPattern(
   wanted: {
     readonly pattern: string;
@@ -90,9 +90,7 @@ export function chooseBranchPattern(
   } = defaultPolicy.naming,
 ): string {
   const { known } = placeholders(wanted.pattern);
-  const lacksWorkItem = known.includes('workItem') && wanted.workItem === undefined;
-  const lacksSchedule = known.includes('schedule') && wanted.schedule === undefined;
-  if (!lacksWorkItem && !lacksSchedule) return wanted.pattern;
+  if (!known.includes('workItem') || wanted.workItem !== undefined) return wanted.pattern;
   return wanted.schedule === undefined ? naming.jobBranchPattern : naming.scheduledBranchPattern;
 }
 

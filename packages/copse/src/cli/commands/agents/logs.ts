@@ -6,6 +6,7 @@ import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { machineName } from '../../../workspaces/act/shared/elsewhere.ts';
+import { isJobId, requireJob } from '../intake/job-id.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
@@ -27,7 +28,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 export async function showLog(cli: Cli, word: string, options: Options): Promise<void> {
   await withWorkspaces(cli, async ({ board, home, node }) => {
-    const id = await requireTaskId(board, word);
+    const id = isJobId(word) ? (await requireJob(board, word)).id : await requireTaskId(board, word);
     const folder = path.join(home, '.copse', 'logs', id);
     const suffix = options.runner ? '.runner.log' : '.log';
     const attempts = await board.list('attempt', { task: id });

@@ -4,6 +4,7 @@ import { readPower } from '../../../compose/accepted.ts';
 import { configJsonSchema } from '../../../config/problems/describe.ts';
 import { flattenConfig } from '../../../config/problems/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../../config/parse.ts';
+import type { Config } from '../../../config/schema.ts';
 import { renderProblem } from '../../../config/problems/problems.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
@@ -23,7 +24,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       cli.output.json(configJsonSchema());
       return;
     case 'check':
-      requireValid(cli, 'present');
+      await checkIntake(requireValid(cli, 'present').config);
       if (options.json) cli.output.json({ ok: true });
       else
         cli.output.line(isAbsent(cli) ? 'There is no copse.yml: the defaults apply.' : 'copse.yml is valid.');
@@ -46,6 +47,14 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         'copse config --help',
       );
   }
+}
+
+/** What only the library for cron expressions can tell. */
+async function checkIntake({ agents }: Config): Promise<void> {
+  const { scheduleProblems } = await import('../../../compose/run/schedule-problems.ts');
+  const [first, ...more] = await scheduleProblems({ agents });
+  if (first !== undefined)
+    fail('invalid', [first, ...more].join('\n'), 'correct it, then: copse config check');
 }
 
 async function accept(cli: Cli, options: Options): Promise<void> {

@@ -2,7 +2,7 @@ import { addTask } from '../../../tasks/act/tasks.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './definition-options.ts';
 import type { Context } from '../../../board/context.ts';
-import type { Task } from '../../../tasks/rules/task.ts';
+import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
@@ -35,7 +35,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-async function print(cli: Cli, context: Context, task: Task, options: Options): Promise<void> {
+async function print(cli: Cli, context: Context, task: TaskSummary, options: Options): Promise<void> {
   if (options.json) return cli.output.json(taskView(task));
   cli.output.line(`Added ${taskLine(task, cli.output, context.clock.now())}`);
   await printAhead(cli, context, task);

@@ -48,7 +48,7 @@ function addAnswer(program: CopseCommand, on: On): void {
 function addLogs(program: CopseCommand, on: On): void {
   program
     .command('logs')
-    .argument('<id>', aTask)
+    .argument('<id>', `${aTask}; or a job id`)
     .description('Show the output of a task’s agent.')
     .option('-f, --follow', 'keep printing new output')
     .option('-n, --lines <n>', 'number of lines from the end (default: 200)')

@@ -3,7 +3,110 @@
 import type { CopseCommand } from '../command.ts';
 import type { CommandEntry, On } from '../parts.ts';
 
-export const intakeCommands: readonly CommandEntry[] = [{ names: ['sources'], add: addSources }];
+export const intakeCommands: readonly CommandEntry[] = [
+  { names: ['schedule'], add: addSchedule },
+  { names: ['trigger'], add: addTrigger },
+  { names: ['jobs'], add: addJobs },
+  { names: ['sources'], add: addSources },
+];
+
+const aSchedule = 'a schedule: <agent>/<name>, or its name if only one agent has it';
+
+function addSchedule(program: CopseCommand, on: On): void {
+  const schedule = program.command('schedule').description('Show and control when agents start.');
+  schedule
+    .command('list')
+    .description('List the schedules: their times in words, and the next three.')
+    .option('--json', 'print { "schedules": [...] }')
+    .examples([
+      ['copse schedule list', ''],
+      ['copse schedule list --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/schedule-list.ts')));
+  schedule
+    .command('show')
+    .argument('<schedule>', aSchedule)
+    .description('Show a schedule, its next times and its last run.')
+    .option('--json', 'print the schedule as JSON')
+    .examples([
+      ['copse schedule show nightly', ''],
+      ['copse schedule show coder/nightly --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/schedule-show.ts')));
+  schedule
+    .command('run')
+    .argument('<schedule>', aSchedule)
+    .description('Start a run now; the times of the schedule stay as they are.')
+    .option('--json', 'print { "job", "task" }')
+    .details(
+      'Also while the schedule is paused, or its last run goes on. Without an orchestrator the task waits.',
+    )
+    .examples([
+      ['copse schedule run nightly', ''],
+      ['copse schedule run nightly --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/schedule-run.ts')));
+  schedule
+    .command('pause')
+    .argument('<schedule>', aSchedule)
+    .description('Let a schedule start nothing until it is resumed.')
+    .option('--json', 'print the schedule as JSON')
+    .details('A run that goes on is not stopped: copse pause <task> does that.')
+    .examples([
+      ['copse schedule pause nightly', ''],
+      ['copse schedule pause coder/nightly --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/schedule-pause.ts')));
+  schedule
+    .command('resume')
+    .argument('<schedule>', aSchedule)
+    .description('Let a paused schedule start runs again, from its next time on.')
+    .option('--json', 'print the schedule as JSON')
+    .examples([
+      ['copse schedule resume nightly', ''],
+      ['copse schedule resume coder/nightly --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/schedule-resume.ts')));
+}
+
+function addTrigger(program: CopseCommand, on: On): void {
+  program
+    .command('trigger')
+    .argument('<name>', 'a trigger of copse.yml, or an agent')
+    .description('Start a run now.')
+    .option('--item <source#id>', 'the work item that it is about, as github#12')
+    .option('--prompt <text>', 'what the agent is told (default: the prompt of the trigger)')
+    .option('--json', 'print { "job", "task" }')
+    .details('A work item that already is a task is refused: one item becomes one task.')
+    .examples([
+      ['copse trigger coder --prompt "Look at the failing build"', ''],
+      ['copse trigger coder --item github#12 --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/trigger.ts')));
+}
+
+function addJobs(program: CopseCommand, on: On): void {
+  const jobs = program
+    .command('jobs')
+    .description('List the runs of schedules and triggers: result, duration, cost.')
+    .option('--all', 'not only the last 50')
+    .option('--json', 'print { "jobs": [...] }')
+    .examples([
+      ['copse jobs', ''],
+      ['copse jobs --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/jobs.ts')));
+  jobs
+    .command('show')
+    .argument('<job>', 'a job id, or the unique beginning of one')
+    .description('Show a run: what started it, its item, result, summary and error.')
+    .option('--json', 'print the job as JSON')
+    .examples([
+      ['copse jobs show jb-4f9k', ''],
+      ['copse jobs show jb-4f9k --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/intake/jobs-show.ts')));
+}
 
 function addSources(program: CopseCommand, on: On): void {
   const sources = program
@@ -40,7 +143,7 @@ function addSources(program: CopseCommand, on: On): void {
     .option('--json', 'print the source as JSON')
     .examples([
       ['copse sources show todo', ''],
-      ['copse sources show github --json', 'for scripts'],
+      ['copse sources show todo --json', 'for scripts'],
     ])
     .action(on(() => import('../../commands/intake/sources-show.ts')));
 }

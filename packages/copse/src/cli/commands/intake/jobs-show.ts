@@ -1,0 +1,48 @@
+import { jobOfTask } from '../../../intake/act/jobs.ts';
+import { shown } from '../../../kernel/text.ts';
+import { spanText } from '../../../kernel/time.ts';
+import { age, usageText } from '../../../explain/rules/amounts.ts';
+import { jobView } from '../../../operations/views/intake-views.ts';
+import type { Invocation } from '../../invocation.ts';
+import { withBoard } from '../../with-board.ts';
+import { originText, resultText } from './jobs.ts';
+import { requireJob } from './job-id.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withBoard(cli, async ({ board, clock }) => {
+    const now = clock.now();
+    const job = await jobOfTask(board, await requireJob(board, words[0] ?? ''), now);
+    if (job === null) throw new Error('Only tasks with a job are found by one');
+    if (options.json) return cli.output.json(jobView(job));
+    const { task, attempts, workedMs, usage, summary, error } = job;
+    const { workItem } = task;
+    const rows: readonly (readonly [string, string | null])[] = [
+      ['started by', originText(job)],
+      ['task', `${task.id} ${task.title}`],
+      [
+        'item',
+        workItem && `${workItem.source} ${workItem.id}${workItem.url === null ? '' : ` ${workItem.url}`}`,
+      ],
+      ['result', `${resultText[job.result]}, ${age(task.state.since, now)} ago`],
+      [
+        'worked',
+        attempts === 0
+          ? null
+          : `${spanText(workedMs)} in ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`,
+      ],
+      ['used', usage && usageText(usage)],
+      ['summary', summary],
+      ['error', error],
+    ];
+    cli.output.line(job.id);
+    for (const [name, text] of rows)
+      if (text !== null)
+        cli.output.line(`    ${name.padEnd(10)} ${shown(text).replaceAll('\n', `\n${' '.repeat(15)}`)}`);
+    const next = attempts === 0 ? `copse why ${task.id}` : `copse logs ${job.id}`;
+    cli.output.line(cli.output.style('dim', `  → ${next}`));
+  });
+}

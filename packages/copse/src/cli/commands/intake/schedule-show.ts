@@ -1,0 +1,53 @@
+import { passCauses } from '../../../intake/rules/schedule.ts';
+import { shown } from '../../../kernel/text.ts';
+import { age } from '../../../explain/rules/amounts.ts';
+import { scheduleView } from '../../../operations/views/intake-views.ts';
+import type { Invocation } from '../../invocation.ts';
+import { nextText } from './schedule-list.ts';
+import { timingOf, timingText } from './schedule-text.ts';
+import { requireSchedule, withIntake } from './with-intake.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withIntake(cli, async (context, intake) => {
+    const known = await requireSchedule(context, intake, words[0] ?? '');
+    if (options.json) return cli.output.json(scheduleView(known));
+    const { id, definition, schedule } = known;
+    const now = context.clock.now();
+    const { lastRun = null, lastPassed = null, lastFiredAt = null, owed = 0 } = schedule ?? {};
+    const rows: readonly (readonly [string, string | null])[] = [
+      ['times', timingText(timingOf(known))],
+      ['next', nextText(known, now).replace(/^next: /, '')],
+      ['agent', id.slice(0, id.indexOf('/'))],
+      ['source', definition?.workSource ?? null],
+      ['missed', definition && missedText[definition.missed]],
+      ['overlap', definition && overlapText[definition.overlap]],
+      [
+        'last run',
+        lastRun && lastFiredAt && `${lastRun.job} (${lastRun.task}), ${age(lastFiredAt, now)} ago`,
+      ],
+      ['waiting', owed > 0 ? `${owed} until the last run has ended` : null],
+      ['nothing', lastPassed && `${age(lastPassed.at, now)} ago: ${passCauses[lastPassed.because]}`],
+      ['prompt', definition?.prompt == null ? null : shown(definition.prompt.split('\n')[0] ?? '')],
+    ];
+    cli.output.line(id);
+    for (const [name, text] of rows) if (text !== null) cli.output.line(`    ${name.padEnd(9)} ${text}`);
+    if (schedule === null)
+      cli.output.line(cli.output.style('dim', '  → copse up (fires it; no orchestrator has seen it yet)'));
+    else cli.output.line(cli.output.style('dim', `  → copse schedule run ${id}`));
+  });
+}
+
+const missedText = {
+  skip: 'times without an orchestrator are skipped',
+  once: 'times without an orchestrator start one run',
+  all: 'times without an orchestrator each start a run',
+} as const;
+
+const overlapText = {
+  skip: 'a time during a run is skipped',
+  queue: 'a time during a run starts one when it has ended',
+} as const;

@@ -1,0 +1,22 @@
+/** Mistakes in schedules that the schema of copse.yml cannot see. */
+
+import type { Config } from '../../config/schema.ts';
+import { scheduleDefinitions } from '../../intake/act/settings.ts';
+import { timestamp } from '../../kernel/ids.ts';
+import { intakeOf } from './intake.ts';
+
+export async function scheduleProblems(config: Pick<Config, 'agents'>): Promise<readonly string[]> {
+  const { items } = await intakeOf({ ...config, triggers: {} });
+  const problems: string[] = [];
+  for (const { agent, name, timing, workSource } of scheduleDefinitions(config)) {
+    const key = `copse.yml: agents.${agent}.schedules.${name}`;
+    if (timing.type === 'cron') {
+      const { cronProblem } = await import('../../intake/cron/times.ts');
+      const problem = cronProblem(timing.expression, timing.timeZone, timestamp(Date.now()));
+      if (problem !== null) problems.push(`${key}: ${problem}.`);
+    }
+    if (workSource !== null && items === null)
+      problems.push(`${key}.work_source has no effect: this Copse does not read sources yet. Use prompt.`);
+  }
+  return problems;
+}

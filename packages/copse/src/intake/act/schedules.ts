@@ -1,0 +1,293 @@
+/**
+ * Schedules of copse.yml on the board, and their runs.
+ *
+ * An orchestrator sets the schedules of its copse.yml when it starts; the last one that started decides. Another machine whose
+ * copse.yml has other times leaves the schedule alone. Who fires decides again in the transaction that creates the task, from
+ * the locked record: a kill leaves either both the task and the new `nextAt`, or neither.
+ */
+
+import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
+import { decided, refused } from '../../kernel/decision.ts';
+import { type JobId, type NodeId, type ScheduleId, type Timestamp, brand, drawId } from '../../kernel/ids.ts';
+import { blankDefinition, createTask } from '../../tasks/act/tasks.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { Intake } from '../ports/intake.ts';
+import {
+  type After,
+  type Due,
+  type DuePlan,
+  type Schedule,
+  type ScheduleDefinition,
+  decideDue,
+  intervalAfter,
+  isGoing,
+  isSameTiming,
+} from '../rules/schedule.ts';
+import { runDefinition } from '../rules/run-task.ts';
+
+export interface IntakeContext extends Context {
+  readonly node: NodeId;
+}
+
+/** In the order in which they happen; each may be the last thing a killed process did. */
+export type FiringStep = 'decided' | 'created' | 'recorded';
+
+export interface Firing {
+  readonly definition: ScheduleDefinition;
+  /** Null: it passed without a run, or another machine was faster. */
+  readonly task: Task | null;
+}
+
+/** What this node's copse.yml no longer has is removed. `onProblem`: one that cannot be used, which stops no other. */
+export async function setSchedules(
+  context: IntakeContext,
+  intake: Intake,
+  { onProblem }: { readonly onProblem: (reason: string) => void },
+): Promise<void> {
+  const schedules = intake.schedules.filter((one) => isUsable(context, intake, one, onProblem));
+  const stored = await context.board.list('schedule');
+  const wanted = new Set(intake.schedules.map(({ id }) => id));
+  const isSettled =
+    schedules.every((one) => stored.some((record) => isDefined(record, one))) &&
+    stored.every(({ id }) => wanted.has(id));
+  if (isSettled) return;
+  const outcome = await change(context, async (change) => {
+    for (const definition of schedules) await setOne(change, context, intake, definition);
+    for (const { id } of stored) {
+      const record = wanted.has(id) ? undefined : await change.board.get('schedule', id);
+      // Another node defines it.
+      if (record === undefined || record.definedBy !== context.node) continue;
+      await change.apply(decided({ type: 'schedule.removed', id, at: change.at }));
+    }
+  });
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
+}
+
+function isUsable(
+  { clock }: Context,
+  intake: Intake,
+  definition: ScheduleDefinition,
+  onProblem: (reason: string) => void,
+): boolean {
+  try {
+    timesOf(intake, definition, clock.now())(clock.now());
+    return true;
+  } catch (error) {
+    onProblem(`${definition.id}: ${error instanceof Error ? error.message : String(error)}`);
+    return false;
+  }
+}
+
+/** The record in this transaction, as copse.yml defines it. */
+async function setOne(
+  change: Change,
+  { node }: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+): Promise<Schedule> {
+  const { id, agent, name, timing } = definition;
+  const known = await change.board.get('schedule', id);
+  if (known !== undefined && isDefined(known, definition)) return known;
+  const nextAt = timesOf(intake, definition, change.at)(change.at);
+  await change.apply(
+    decided({ type: 'schedule.set', id, at: change.at, agent, name, timing, nextAt, definedBy: node }),
+  );
+  return change.require('schedule', id);
+}
+
+function isDefined({ id, timing }: Schedule, definition: ScheduleDefinition): boolean {
+  return id === definition.id && isSameTiming(timing, definition.timing);
+}
+
+/** Starts what is due. `onProblem`: a schedule that cannot be used, which stops no other. */
+export async function fireDue(
+  context: IntakeContext,
+  intake: Intake,
+  options: {
+    readonly onProblem: (reason: string) => void;
+    readonly onStep?: (step: FiringStep) => void;
+  },
+): Promise<readonly Firing[]> {
+  const stored = new Map((await context.board.list('schedule')).map((one) => [one.id, one]));
+  const fired: Firing[] = [];
+  for (const definition of intake.schedules) {
+    const schedule = stored.get(definition.id);
+    if (schedule === undefined || !isDefined(schedule, definition)) continue;
+    try {
+      const task = schedule.lastRun?.task;
+      const status = task && (await context.board.statuses([task])).get(task);
+      const plan = planOf(context, intake, definition, schedule, isGoing(status), context.clock.now());
+      if (plan.kind === 'wait') continue;
+      const outcome = await fireOne(context, intake, definition, options.onStep);
+      if (outcome.kind === 'refused') options.onProblem(`${definition.id}: ${outcome.refusal.reason}`);
+      else fired.push({ definition, task: outcome.value });
+    } catch (error) {
+      options.onProblem(`${definition.id}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return fired;
+}
+
+async function fireOne(
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+  onStep: (step: FiringStep) => void = () => {},
+): Promise<Outcome<Task | null>> {
+  return change(context, async (change) => {
+    const { id } = definition;
+    const schedule = await change.board.get('schedule', id);
+    if (schedule === undefined || !isDefined(schedule, definition)) return null;
+    const task = schedule.lastRun?.task;
+    const status = task && (await change.board.statuses([task])).get(task);
+    const plan = planOf(context, intake, definition, schedule, isGoing(status), change.at);
+    onStep('decided');
+    if (plan.kind === 'wait') return null;
+    if (plan.kind === 'run') {
+      const made = await createRun(change, context, intake, definition, plan.due, onStep);
+      if (made !== null) return made;
+    }
+    const because = plan.kind === 'pass' ? plan.because : 'no_item';
+    await change.apply(decided({ type: 'schedule.passed', id, at: change.at, ...plan.due, because }));
+    onStep('recorded');
+    return null;
+  });
+}
+
+function planOf(
+  { policy }: Context,
+  intake: Intake,
+  definition: ScheduleDefinition,
+  schedule: Schedule,
+  goesOn: boolean,
+  now: Timestamp,
+): DuePlan {
+  const after = timesOf(intake, definition, schedule.nextAt ?? now);
+  return decideDue(schedule, definition, { isGoing: goesOn, after }, policy.schedules, now);
+}
+
+/** Null: it has no work now. */
+async function createRun(
+  change: Change,
+  context: IntakeContext,
+  intake: Intake,
+  { id, name, agent, prompt, workSource }: ScheduleDefinition,
+  due: Due,
+  onStep: (step: FiringStep) => void = () => {},
+): Promise<Task | null> {
+  const item = workSource === null ? undefined : await intake.items?.next(change.board, workSource);
+  if (item === undefined && prompt === null) return null;
+  const { policy, random } = context;
+  const work = { name, agent, prompt, item: item ?? null };
+  const job: JobId = brand(drawId('jb-', random));
+  const task = await createTask(change, context, runDefinition(blankDefinition(policy), work, policy.text), {
+    origin: { kind: 'schedule', schedule: id, job },
+  });
+  const [first, ...more] = item?.taken(task.id, change.at) ?? [];
+  if (first !== undefined) await change.apply(decided(first, ...more));
+  onStep('created');
+  await change.apply(decided({ type: 'schedule.fired', id, at: change.at, ...due, job, task: task.id }));
+  onStep('recorded');
+  return task;
+}
+
+/** Times of a definition; those of an interval count from `anchor`. */
+function timesOf({ cron }: Intake, { timing }: Pick<ScheduleDefinition, 'timing'>, anchor: Timestamp): After {
+  return timing.type === 'interval' ? intervalAfter(timing.everyMs, anchor) : (at) => cron.after(timing, at);
+}
+
+/** A person starts it now, also while it is paused or a run goes on. Its times stay as they are. */
+export async function runSchedule(
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+): Promise<Outcome<Task>> {
+  return change(context, async (change) => {
+    const { nextAt, owed, lastDueAt } = await setOne(change, context, intake, definition);
+    const due = { nextAt, owed, dueAt: lastDueAt ?? change.at };
+    const task = await createRun(change, context, intake, definition, due);
+    return task ?? change.refuse(refuseNoItem(definition));
+  });
+}
+
+function refuseNoItem({ id, workSource }: ScheduleDefinition) {
+  return refused(
+    'wrong_status',
+    `${id} has nothing to do: the source ${workSource} has no open item without a task.`,
+    `copse schedule show ${id}`,
+  );
+}
+
+export async function pauseSchedule(
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+): Promise<Outcome<Schedule>> {
+  return change(context, async (change) => {
+    const { id, pausedAt } = await setOne(change, context, intake, definition);
+    if (pausedAt !== null)
+      change.refuse(refused('wrong_status', `${id} is already paused.`, `copse schedule resume ${id}`));
+    await change.apply(decided({ type: 'schedule.paused', id, at: change.at }));
+    return change.require('schedule', id);
+  });
+}
+
+/** Times that passed while it was paused are not caught up with. */
+export async function resumeSchedule(
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+): Promise<Outcome<Schedule>> {
+  return change(context, async (change) => {
+    const { id, pausedAt, nextAt } = await setOne(change, context, intake, definition);
+    if (pausedAt === null)
+      change.refuse(refused('wrong_status', `${id} is not paused.`, `copse schedule show ${id}`));
+    const after = timesOf(intake, definition, nextAt ?? change.at);
+    await change.apply(decided({ type: 'schedule.resumed', id, at: change.at, nextAt: after(change.at) }));
+    return change.require('schedule', id);
+  });
+}
+
+export interface KnownSchedule {
+  readonly id: ScheduleId;
+  /** Null: the copse.yml here does not have it. */
+  readonly definition: ScheduleDefinition | null;
+  /** Null: no orchestrator has seen it yet. */
+  readonly schedule: Schedule | null;
+  /** The board has the times of another copse.yml. */
+  readonly isElsewhere: boolean;
+  readonly next: readonly Timestamp[];
+}
+
+export async function loadSchedules(context: Context, intake: Intake): Promise<readonly KnownSchedule[]> {
+  const stored = new Map((await context.board.list('schedule')).map((one) => [one.id, one]));
+  const here = intake.schedules.map((definition) =>
+    known(context, intake, definition, stored.get(definition.id) ?? null),
+  );
+  const others = [...stored.values()].filter(({ id }) => !intake.schedules.some((one) => one.id === id));
+  return [...here, ...others.map((schedule) => known(context, intake, null, schedule))];
+}
+
+function known(
+  { clock, policy }: Context,
+  intake: Intake,
+  definition: ScheduleDefinition | null,
+  schedule: Schedule | null,
+): KnownSchedule {
+  const isElsewhere = definition !== null && schedule !== null && !isDefined(schedule, definition);
+  const by = isElsewhere ? schedule : (definition ?? schedule);
+  const id = (definition ?? schedule)?.id;
+  if (by === null || id === undefined) throw new Error('A schedule is defined, or on the board');
+  const first = schedule?.nextAt ?? null;
+  const now = clock.now();
+  const after = timesOf(intake, by, first ?? now);
+  const next: Timestamp[] = [];
+  if (schedule === null || first !== null)
+    for (
+      let at = first ?? after(now);
+      at !== null && next.length < policy.schedules.shownTimes;
+      at = after(at)
+    )
+      next.push(at);
+  return { id, definition, schedule, isElsewhere, next: schedule?.pausedAt == null ? next : [] };
+}
