@@ -52,7 +52,9 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
     issue.body = 'tokens';
     expect(await printed(['sources', 'sync'], at)).toContain(`${id} keeps its text: its task has begun`);
     expect(await answer(['show', id], at)).toMatchObject({ body: 'cookies' });
-    expect(await printed(['show', id], at)).toMatch(/item\s+src#(?:ENG-)?1 \S+ \(changed upstream, asked for by ann/);
+    expect(await printed(['show', id], at)).toMatch(
+      /item\s+src#(?:ENG-)?1 \S+ \(changed upstream, asked for by ann/,
+    );
     expect(await printed(['sources', 'show', 'src'], at)).toContain('changed upstream');
   });
 
@@ -141,9 +143,15 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
     const site = await newIssueSite(area, kind);
     const { server, at } = site;
     server.file('By hand', { label: '', body: 'text' });
-    expect(await answer(['add', '--item', `src#${named(1)}`], at)).toMatchObject({ title: 'By hand', body: 'text' });
+    expect(await answer(['add', '--item', `src#${named(1)}`], at)).toMatchObject({
+      title: 'By hand',
+      body: 'text',
+    });
     const again = await copse(['add', '--item', `src#${named(1)}`], at);
-    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining(`src#${named(1)} is already cp-`) });
+    expect(again).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`src#${named(1)} is already cp-`),
+    });
     expect((await copse(['add', '--item', 'src#9'], at)).stderr).toContain('src has no work item 9');
     expect((await copse(['add', '--item', 'other#1'], at)).stderr).toContain(
       'has no source other; it has src',

@@ -7,10 +7,13 @@ export function linearIssues(server: IssueServer, { method, path, headers, body 
   if (headers['authorization'] !== server.token)
     return refusal('Authentication required, not authenticated', 'AUTHENTICATION_ERROR', 401);
   const { query, variables } = body as { query: string; variables: Record<string, string | null> };
-  const issue = server.issues.find(({ number }) => `ENG-${number}` === (variables['issue'] ?? variables['id']));
+  const issue = server.issues.find(
+    ({ number }) => `ENG-${number}` === (variables['issue'] ?? variables['id']),
+  );
   if (query.includes('issues(')) {
     const found = server.issues.filter(
-      ({ labels, isClosed }) => variables['team'] === 'ENG' && labels.has(variables['label'] ?? '') && !isClosed,
+      ({ labels, isClosed }) =>
+        variables['team'] === 'ENG' && labels.has(variables['label'] ?? '') && !isClosed,
     );
     const from = Number(variables['after'] ?? 0);
     const size = Math.min(50, server.pageSize);
@@ -19,7 +22,9 @@ export function linearIssues(server: IssueServer, { method, path, headers, body 
     return data({ issues: { nodes, pageInfo } });
   }
   if (query.includes('commentUpdate(')) {
-    const comment = server.issues.flatMap(({ comments }) => comments).find(({ key }) => key === variables['id']);
+    const comment = server.issues
+      .flatMap(({ comments }) => comments)
+      .find(({ key }) => key === variables['id']);
     if (comment === undefined) return refusal('Entity not found: Comment', 'INVALID_INPUT');
     comment.text = variables['body'] ?? '';
     return data({ commentUpdate: { success: true, comment: { id: comment.key } } });

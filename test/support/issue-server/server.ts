@@ -116,7 +116,7 @@ export class IssueServer {
   }
 
   get writes(): readonly Request[] {
-    const isQuery = ({ body }: Request) => String(body['query'] ?? '').startsWith('query');
+    const isQuery = ({ body }: Request) => JSON.stringify(body['query'] ?? '').startsWith('"query');
     return this.requests.filter((request) => request.method !== 'GET' && !isQuery(request));
   }
 
@@ -146,7 +146,10 @@ export class IssueServer {
       request.socket.destroy();
       return;
     }
-    const limits: Readonly<Record<string, string>> = this.kind === 'linear' ? {} : { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(this.remaining) };
+    const limits: Readonly<Record<string, string>> =
+      this.kind === 'linear'
+        ? {}
+        : { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(this.remaining) };
     response.writeHead(status, {
       'content-type': 'application/json; charset=utf-8',
       etag,

@@ -40,7 +40,11 @@ export async function newIssueSite(
   source: Readonly<Record<string, unknown>> = {},
 ): Promise<SourceSite & { readonly server: IssueServer }> {
   const server = await IssueServer.start(kind);
-  const places = { github: { repo: 'octo/trees' }, gitlab: { project: 'group/sub/trees' }, linear: { team: 'ENG' } };
+  const places = {
+    github: { repo: 'octo/trees' },
+    gitlab: { project: 'group/sub/trees' },
+    linear: { team: 'ENG' },
+  };
   const place = places[kind];
   return { ...newSourceSite(area, { type: kind, ...place, ...source }, { env: server.env }), server };
 }

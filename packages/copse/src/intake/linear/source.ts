@@ -78,7 +78,11 @@ function dataIn(answer: ApiAnswered | ApiRefusal | SourceProblem): Asked {
   if (answer.kind !== 'answered') return answer;
   const [error] = errorsOf(answer.body);
   if (error !== undefined)
-    return { kind: 'refused', status: 400, reason: `Linear: ${messageOf({ message: stringIn(error, 'message') })}.` };
+    return {
+      kind: 'refused',
+      status: 400,
+      reason: `Linear: ${messageOf({ message: stringIn(error, 'message') })}.`,
+    };
   return { kind: 'data', data: fieldsOf(fieldsOf(answer.body)['data']) };
 }
 
@@ -142,7 +146,9 @@ async function letIn(options: LinearOptions, id: string): Promise<LetIn | Source
       const { addedLabels: added } = fieldsOf(entry);
       return Array.isArray(added) && added.some((label) => stringIn(label, 'name') === options.label);
     })
-    .toSorted((one, other) => (stringIn(one, 'createdAt') ?? '').localeCompare(stringIn(other, 'createdAt') ?? ''))
+    .toSorted((one, other) =>
+      (stringIn(one, 'createdAt') ?? '').localeCompare(stringIn(other, 'createdAt') ?? ''),
+    )
     .at(-1);
   const who = set === undefined ? issue['creator'] : fieldsOf(set)['actor'];
   return { kind: 'known', by: stringIn(who, 'displayName') ?? null };
