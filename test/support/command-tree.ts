@@ -16,10 +16,15 @@ export function wholeProgram(): CopseCommand {
   });
 }
 
+/** Groups that are commands of their own too. */
+const RUN_ALONE: ReadonlySet<string> = new Set(['queue', 'jobs']);
+
+export function isRunnable({ path, command }: { path: string; command: CopseCommand }): boolean {
+  return command.commands.length === 0 || RUN_ALONE.has(path);
+}
+
 /** Every command that can be run, hidden ones too, with its path. */
 export function runnableCommands(): ReadonlyMap<string, CopseCommand> {
-  const isRunnable = ({ path, command }: { path: string; command: CopseCommand }) =>
-    command.commands.length === 0 || path === 'queue' || path === 'jobs';
   return new Map(
     everyCommand()
       .filter(isRunnable)

@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { expect } from 'vitest';
 
-import { everyCommand, wholeProgram } from './command-tree.ts';
+import { everyCommand, isRunnable, wholeProgram } from './command-tree.ts';
 
 const PROGRAMS = 'copse|git|cd|npm|stty|tmux|docker|rm|mv|kill|export';
 
@@ -74,8 +74,7 @@ function wordsOf(call: string): readonly string[] {
 /** As the command line parses it, without running anything. */
 async function problemOf(argv: readonly string[]): Promise<string | null> {
   const program = wholeProgram();
-  for (const { path, command } of everyCommand(program))
-    if (command.commands.length === 0 || path === 'queue') command.action(() => {});
+  for (const one of everyCommand(program)) if (isRunnable(one)) one.command.action(() => {});
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return null;

@@ -45,7 +45,8 @@ describe.each(engines)('a schedule on %s', (engine) => {
       machine(await place.open(), clock, 'n-2'),
     ];
     const intake = intakeWith({ ...nightly, overlap: 'queue' });
-    for (const context of [one, other]) await setSchedules(context, intake, telling);
+    await Promise.all([one, other, one, other].map((context) => setSchedules(context, intake, telling)));
+    expect(await one.board.lastEvent()).toBe(1);
     for (const day of ['01', '02', '03']) {
       clock.set(`2026-01-${day}T06:00Z`);
       await Promise.all([one, other, one, other].map((context) => fireDue(context, intake, telling)));

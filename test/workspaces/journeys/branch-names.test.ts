@@ -49,6 +49,15 @@ test('a task that gets the branch name of one that still works gets a branch of 
 });
 
 // promise: task-branch-from-board
+test('tasks of one branch name that begin at the same moment get branches of their own', async () => {
+  const at = projectByItem();
+  const tasks: string[] = [];
+  for (const source of ['github', 'linear', 'gitlab']) tasks.push(await newItemTask(at, source, '12'));
+  const works = await Promise.all(tasks.map((task) => answer<WorkDocument>(['work', task], at)));
+  expect(works.map(({ branch }) => branch).toSorted()).toEqual(['work/12', 'work/12-2', 'work/12-3']);
+});
+
+// promise: task-branch-from-board
 test.each(['here', 'on the remote'])('a branch of no task %s is not continued', async (where) => {
   const at = newProject(area);
   const { id } = await answer<TaskDocument>(['add', 'Same title'], at);

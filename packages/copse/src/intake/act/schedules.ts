@@ -51,7 +51,7 @@ export async function setSchedules(
     schedules.every((one) => stored.some((record) => isDefined(record, one))) &&
     stored.every(({ id }) => wanted.has(id));
   if (isSettled) return;
-  const outcome = await change(context, async (change) => {
+  const outcome = await changeSet(context, async (change) => {
     for (const definition of schedules) await setOne(change, context, intake, definition);
     for (const { id } of stored) {
       const record = wanted.has(id) ? undefined : await change.board.get('schedule', id);
@@ -76,6 +76,14 @@ function isUsable(
     onProblem(`${definition.id}: ${error instanceof Error ? error.message : String(error)}`);
     return false;
   }
+}
+
+/** For changes of definitions, one at a time: two machines that start together set a schedule once. */
+function changeSet<T>(context: Context, work: (change: Change) => Promise<T>): Promise<Outcome<T>> {
+  return change(context, async (change) => {
+    await change.board.lockSchedule();
+    return work(change);
+  });
 }
 
 /** The record in this transaction, as copse.yml defines it. */
@@ -202,7 +210,7 @@ export async function runSchedule(
   intake: Intake,
   definition: ScheduleDefinition,
 ): Promise<Outcome<Task>> {
-  return change(context, async (change) => {
+  return changeSet(context, async (change) => {
     const { nextAt, owed, lastDueAt } = await setOne(change, context, intake, definition);
     const due = { nextAt, owed, dueAt: lastDueAt ?? change.at };
     const task = await createRun(change, context, intake, definition, due);
@@ -223,7 +231,7 @@ export async function pauseSchedule(
   intake: Intake,
   definition: ScheduleDefinition,
 ): Promise<Outcome<Schedule>> {
-  return change(context, async (change) => {
+  return changeSet(context, async (change) => {
     const { id, pausedAt } = await setOne(change, context, intake, definition);
     if (pausedAt !== null)
       change.refuse(refused('wrong_status', `${id} is already paused.`, `copse schedule resume ${id}`));
@@ -238,7 +246,7 @@ export async function resumeSchedule(
   intake: Intake,
   definition: ScheduleDefinition,
 ): Promise<Outcome<Schedule>> {
-  return change(context, async (change) => {
+  return changeSet(context, async (change) => {
     const { id, pausedAt, nextAt } = await setOne(change, context, intake, definition);
     if (pausedAt === null)
       change.refuse(refused('wrong_status', `${id} is not paused.`, `copse schedule show ${id}`));

@@ -1,6 +1,6 @@
 /** A delivery to a trigger from outside: recorded with what it caused, so that a replay causes nothing. */
 
-import { mustBeNew } from '../../kernel/evolution.ts';
+import { type EventHead, mustBeNew } from '../../kernel/evolution.ts';
 import type { DeliveryId, TaskId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Delivery {
@@ -13,10 +13,8 @@ export interface Delivery {
   readonly source: string | null;
 }
 
-export interface DeliveryEvent extends Omit<Delivery, 'id'> {
-  readonly type: 'delivery.received';
-  readonly id: DeliveryId;
-}
+export type DeliveryEvent = EventHead<'delivery.received', DeliveryId> &
+  Pick<Delivery, 'trigger' | 'task' | 'source'>;
 
 export function evolveDelivery(delivery: Delivery | undefined, event: DeliveryEvent): Delivery {
   mustBeNew(delivery, event);

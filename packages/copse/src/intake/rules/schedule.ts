@@ -8,7 +8,7 @@
  * until no run of the schedule goes on: those of `overlap: queue` and of `missed: once | all`.
  */
 
-import { existing } from '../../kernel/evolution.ts';
+import { type EventHead, existing } from '../../kernel/evolution.ts';
 import {
   type AgentName,
   type JobId,
@@ -72,11 +72,7 @@ export const passCauses: Readonly<Record<PassCause, string>> = {
   clock: 'the clock went back, and its times are computed anew',
 };
 
-interface Of<T extends string> {
-  readonly type: T;
-  readonly id: ScheduleId;
-  readonly at: Timestamp;
-}
+type Of<T extends string> = EventHead<T, ScheduleId>;
 
 export type ScheduleEvent =
   | (Of<'schedule.set'> &

@@ -36,7 +36,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     cli.output.line(id);
     for (const [name, text] of rows) if (text !== null) cli.output.line(`    ${name.padEnd(9)} ${text}`);
     if (schedule === null)
-      cli.output.line(cli.output.style('dim', '  → copse up (fires it; no orchestrator has seen it yet)'));
+      cli.output.line(cli.output.style('dim', '  → copse up # fires it; no orchestrator has seen it yet'));
     else cli.output.line(cli.output.style('dim', `  → copse schedule run ${id}`));
   });
 }

@@ -51,7 +51,7 @@ function addSchedule(program: CopseCommand, on: On): void {
     .argument('<schedule>', aSchedule)
     .description('Let a schedule start nothing until it is resumed.')
     .option('--json', 'print the schedule as JSON')
-    .details('A run that goes on is not stopped: copse pause <task> does that.')
+    .details('A run that goes on is not stopped. To stop one, use `copse pause <task>`.')
     .examples([
       ['copse schedule pause nightly', ''],
       ['copse schedule pause coder/nightly --json', 'for scripts'],
