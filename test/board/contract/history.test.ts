@@ -24,6 +24,7 @@ const everyType: Readonly<Record<Exclude<(TaskEvent | LandingEvent)['type'], 'ta
   'task.dependencies_changed': true,
   'task.promoted': true,
   'task.moved': true,
+  'task.reset': true,
   'task.claimed': true,
   'task.resumed': true,
   'task.restarted': true,

@@ -22,6 +22,7 @@ import type {
   ScheduleId,
   SessionId,
   TaskId,
+  WorkspaceId,
 } from '../../../packages/copse/src/kernel/ids.ts';
 import { emptyQueueState } from '../../../packages/copse/src/queue/rules/decide/state.ts';
 import { commit, definition, target } from '../../support/records/world.ts';
@@ -88,6 +89,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.needs_attention': { because: 'push', reason },
     'task.done': { how: 'landed', commit },
     'task.cancelled': { reason: null },
+    'task.reset': { upTo: token, workspaces: [brand<WorkspaceId>('ws-1')] },
     'task.moved': { to: { node, name: 'laptop' } },
     'task.token_raised': { token },
     'task.deleted': {},

@@ -5,7 +5,16 @@ import { describe, expect, it, vi } from 'vitest';
 import { newArea, startCopse } from '../../support/cli.ts';
 import { until } from '../../support/queue/queue-scene.ts';
 import { type Clone, Clones, MAIN } from '../support/clones.ts';
-import { queueResource } from '../../../packages/copse/src/queue/lead/leadership.ts';
+import { beginAttempt } from '../../../packages/copse/src/agents/act/begin-attempt.ts';
+import {
+  type AgentName,
+  type CommitId,
+  type FencingToken,
+  brand,
+} from '../../../packages/copse/src/kernel/ids.ts';
+import { resolveByTask } from '../../../packages/copse/src/queue/act/conflict-task.ts';
+import { handBack } from '../../../packages/copse/src/queue/lead/hand-back.ts';
+import { lead, queueResource } from '../../../packages/copse/src/queue/lead/leadership.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 const area = newArea();
@@ -75,4 +84,28 @@ it('a merge while another machine leads says which one, and ends when that one h
   expect(await leader.lead()).toMatchObject({ landed: [second] });
   expect(await ended).toBe(0);
   expect(said).toContain(`Landed ${second}`);
+});
+
+it('a leader that lost its lead hands nothing back: not to a person, an agent or a resolver', async () => {
+  const [clones, one] = await pair('hand back');
+  await using _ = clones;
+  const task = await clones.queue('first');
+  const context = await one.open();
+  const [landing] = await context.board.openLandings();
+  if (landing === undefined) throw new Error('It is in the queue');
+  const cause = { because: 'conflict', reason: 'first.txt', isTimeout: false } as const;
+  const rejected = { landing, cause, tip: brand<CommitId>(clones.tip) };
+  await lead(context, MAIN, async (own) => {
+    const lost = { ...own, token: (own.token - 1) as FencingToken };
+    const request = { kind: 'handback', lead: lost, landing, cause, target: rejected.tip } as const;
+    const refusals = [
+      await handBack(context, lost, rejected, null),
+      await resolveByTask(context, lost, landing, cause),
+      await beginAttempt(context, task, brand<AgentName>('scripted'), request),
+    ];
+    for (const one of refusals) expect(one).toMatchObject({ kind: 'refused', refusal: { code: 'fenced' } });
+    expect((await context.board.get('task', task))?.state).toMatchObject({ status: 'landing' });
+    expect(await handBack(context, own, rejected, null)).toMatchObject({ kind: 'done' });
+  });
+  expect((await context.board.get('task', task))?.state).toMatchObject({ status: 'needs_attention' });
 });

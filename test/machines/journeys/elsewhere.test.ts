@@ -20,6 +20,7 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
 esac`;
 
 // promise: snapshots-by-board
+// promise: reset-everywhere
 it('the other machine shows, compares, merges, takes over, cleans up and deletes', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, landing: { policy: 'review' } });
   const [first, second] = [fleet.machine(1), fleet.machine(2)];
@@ -60,6 +61,18 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
     expect(await told('work', stuck!, '--reset')).toMatchObject({ code: 0 });
     expect(await told('work', stuck!, '--resume')).toMatchObject({ code: 0 });
     expect(second.git('-C', `.worktrees/${stuck}`, 'ls-files', '--others', '--cached')).not.toContain(stuck!);
+
+    // Nor does the machine go on from it that made it: not from its worktree, its branch or its snapshot.
+    expect(await told('pause', stuck!)).toMatchObject({ code: 0 });
+    expect(await first.copse('work', stuck!)).toMatchObject({ code: 0 });
+    expect(first.git('-C', `.worktrees/${stuck}`, 'ls-files', '--others', '--cached')).not.toContain(stuck!);
+    const rescues = first
+      .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${stuck}/`)
+      .split('\n');
+    const kept = rescues
+      .filter((ref) => ref !== '')
+      .map((ref) => first.git('ls-tree', '-r', '--name-only', ref));
+    expect(kept.join('\n')).toContain(`${stuck}.draft`);
 
     // Others may be able to push: only the commit that the board has counts.
     const [ref = ''] = fleet.refs(`refs/copse/work/${forged}/`).keys();

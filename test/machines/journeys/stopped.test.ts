@@ -5,7 +5,9 @@ import { expect, it } from 'vitest';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { kill } from '../../support/agents/runs.ts';
 import { git, newArea } from '../../support/cli.ts';
+import { isRunning } from '../../support/queue/checks.ts';
 import { Fleet } from '../support/nodes.ts';
+import { Proxy } from '../support/proxy.ts';
 
 const area = newArea();
 
@@ -78,6 +80,34 @@ it('a machine that was suspended finds itself fenced and hands its work in besid
   const [before, after] = await fleet.board.list('attempt', { task: task! });
   expect((await fleet.board.get('task', task!))?.token).toBe(after!.token);
   expect(before!.token).toBeLessThan(after!.token);
+});
+
+// promise: cut-off-hands-in
+it('a machine that was cut off, and lost its task, hands its work in when it is back', async () => {
+  const quick = { ...policy, lease: '1s', lease_renewal: '300ms' };
+  const agent = `[ -e "$COPSE_TASK_ID.committed" ] && while :; do sleep 1; done${AGENT}`;
+  await using fleet = await Fleet.open(area, 0, { agent, policy: quick });
+  await using way = await Proxy.to(fleet.url);
+  const first = fleet.join('machine 1', way.through(fleet.url));
+  const second = fleet.join('machine 2');
+  const task = (await fleet.add('one'))[0]!;
+  first.start();
+  try {
+    await fleet.until(async () => (await snapshotOf(fleet, task)).includes('.committed'));
+    await way.apply({ kind: 'refuse' });
+    fleet.tell();
+    await fleet.until(() => fleet.said().includes(`wrote ${task} late`));
+    second.start();
+    await fleet.until(async () => (await fleet.board.list('attempt', { task })).length === 2);
+    // Until its runner stopped itself, and could not tell the board of its last snapshot.
+    const [runner] = (await fleet.board.list('attempt', { task })).flatMap((one) => one.process ?? []);
+    await fleet.until(() => !isRunning(runner!.pid));
+    expect(await snapshotOf(fleet, task)).not.toContain('.late');
+    await way.heal();
+    await fleet.until(async () => (await snapshotOf(fleet, task)).includes('.late'));
+  } catch (error) {
+    throw new Error(fleet.story(), { cause: error });
+  }
 });
 
 /** The files of the first attempt's last snapshot, as the remote has them. */

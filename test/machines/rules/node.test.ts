@@ -12,6 +12,7 @@ import {
   decideRename,
   decideResumeNode,
   evolveNode,
+  isGone,
   nodesBelow,
   parseNodeName,
   readNode,
@@ -217,5 +218,22 @@ describe('before the board is migrated', () => {
     ];
     const silence = (node: NodeId) => (node === 'n-silent' ? 3_600_000 : node === 'n-never' ? null : 1_000);
     expect(nodesBelow(nodes, 7, silence, policy).map(({ name }) => name)).toEqual(['old', 'unknown']);
+  });
+});
+
+describe('what only one node has may not come back', () => {
+  it.each([
+    ['it left', { leftAt: at }, 0, true],
+    ['it is silent for longer than its agents work without the board', { leftAt: null }, 120_001, true],
+    ['not yet: its agents may still work', { leftAt: null }, 120_000, false],
+    ['not yet: it was never heard from', { leftAt: null }, null, false],
+  ] as const)('%s', (_, node, silentMs, expected) => {
+    expect(isGone(node, silentMs, defaultPolicy)).toBe(expected);
+  });
+
+  it('never sooner than a node counts as silent', () => {
+    const quick = { ...defaultPolicy, lease: { ...defaultPolicy.lease, durationMs: 1_000 } };
+    expect(isGone({ leftAt: null }, policy.silentMs, quick)).toBe(false);
+    expect(isGone({ leftAt: null }, policy.silentMs + 1, quick)).toBe(true);
   });
 });

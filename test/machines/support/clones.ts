@@ -15,7 +15,7 @@ import { giveUpLanding } from '../../../packages/copse/src/queue/lead/hand-back.
 import type { LandingStep } from '../../../packages/copse/src/queue/lead/land.ts';
 import { leadQueue } from '../../../packages/copse/src/queue/lead/lead-queue.ts';
 import { LeadSilence, lead } from '../../../packages/copse/src/queue/lead/leadership.ts';
-import { newQueueMemory } from '../../../packages/copse/src/queue/lead/memory.ts';
+import { type QueueMemory, newQueueMemory } from '../../../packages/copse/src/queue/lead/memory.ts';
 import { type BranchName, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import type { Policy } from '../../../packages/copse/src/kernel/policy.ts';
 import { git, plainEnv } from '../../support/cli.ts';
@@ -136,12 +136,12 @@ export class Clone {
       MAIN,
       (own) =>
         leadQueue(context, own, {
-          memory: newQueueMemory(context),
+          memory: options.memory ?? newQueueMemory(context),
           signal: options.signal ?? new AbortController().signal,
           onLanded: ({ task }) => void led.landed.push(task),
           onRejected: async (landing, cause) => {
             led.blamed.push(landing.task);
-            await giveUpLanding(context, landing, cause);
+            await giveUpLanding(context, landing, cause, own);
           },
           onNote: (note) => void led.notes.push(note),
           ...(options.onStep && { onStep: options.onStep }),
@@ -159,6 +159,7 @@ export class Clone {
 }
 
 interface LeadOnce {
+  readonly memory?: QueueMemory;
   readonly isKept?: boolean;
   readonly signal?: AbortSignal;
   readonly onStep?: (step: LandingStep) => void;

@@ -7,6 +7,7 @@ import {
   recordResolved,
   resolveByTask,
 } from '../../../packages/copse/src/queue/act/conflict-task.ts';
+import { lead } from '../../../packages/copse/src/queue/lead/leadership.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../../support/cli.ts';
@@ -23,7 +24,9 @@ it('names the missing commits, and how to get them, when the conflicting work is
   if (landing === undefined) throw new Error('It is in the queue');
   const context = await here.open();
   const cause = { because: 'conflict', reason: 'a.txt', files: ['a.txt'], with: [] } as const;
-  const resolver = await here.task(must(await resolveByTask(context, landing, cause)));
+  const led = await lead(context, landing.target, (own) => resolveByTask(context, own, landing, cause));
+  if (led === undefined) throw new Error('No other process leads');
+  const resolver = await here.task(must(led.value));
   const ref = `refs/copse/conflict/${landing.id}`;
   expect(resolver.body).toContain(`\n1. git merge ${ref}\n`);
   expect(resolver.body).toContain(`the commit ${landing.head} is on `);

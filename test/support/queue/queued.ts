@@ -77,6 +77,7 @@ async function finish(
         landing: brand<LandingId>(`la-${nameOf(context)}`),
         target: brand<BranchName>(target),
         attempt: null,
+        token: task.token,
         head: brand<CommitId>(head),
       } as const;
       await change.apply(decideFinish(task, task.token, finish, change.at));

@@ -28,6 +28,7 @@ import type {
   SessionId,
   TaskId,
   Timestamp,
+  WorkspaceId,
 } from '../../../packages/copse/src/kernel/ids.ts';
 import { type Node, evolveNode } from '../../../packages/copse/src/machines/rules/node.ts';
 import * as moves from '../../../packages/copse/src/tasks/rules/move.ts';
@@ -245,6 +246,12 @@ export class Model {
           now,
           policy.lease,
         );
+      case 'lose_head':
+        return landing
+          ? outcomes.decideHeadLost(task, landing, { reason: 'its machine is gone', until: now }, now)
+          : refused('wrong_status', `${task.id} is not in the queue.`, ...suggestCommands(task));
+      case 'reset':
+        return people.decideReset(task, task.token, [brand<WorkspaceId>('ws-1')], now);
       case 'move':
         return moves.decideMove(task, this.#node(step), { silentMs: 0 }, policy.nodes, now);
       case 'delete': {

@@ -158,17 +158,24 @@ export interface RemoteFailure {
   readonly reason: string;
 }
 
+/** A large head on a slow line takes long: without a limit, a transfer lasts as long as it makes progress. */
+export interface TransferOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Snapshots on the remote, under `refs/copse/work/<task>/<token>`. */
 export interface WorkRefs {
   /** Replaces the attempt's earlier snapshot. */
   push(
     of: WorkRef,
     commit: CommitId,
-    timeoutMs?: number,
+    options?: TransferOptions,
   ): Promise<{ readonly kind: 'pushed' } | RemoteFailure>;
   /** All in one fetch; `missing`: those that the remote lacks. */
   fetch(
     refs: readonly WorkRef[],
+    options?: TransferOptions,
   ): Promise<{ readonly kind: 'fetched'; readonly missing: readonly WorkRef[] } | RemoteFailure>;
   list(): Promise<
     | { readonly kind: 'listed'; readonly refs: readonly (WorkRef & { readonly commit: CommitId })[] }

@@ -49,6 +49,8 @@ export interface GitOptions {
   /** May reach a remote, with the person's own credentials; see remote.ts. */
   readonly isNetwork?: boolean;
   readonly timeoutMs?: number;
+  /** The timeout counts from the last thing that it printed, which is its progress: a slow line is not a dead one. */
+  readonly isTransfer?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -157,6 +159,7 @@ function run(
     const output = new GitOutput(() =>
       supervision.end({ kind: 'too_much_output', bytes: defaultPolicy.git.outputBytes }),
     );
+    if (options.isTransfer) child.stderr?.on('data', () => supervision.moves());
     const abort = () => supervision.end({ kind: 'cancelled' });
     const forget = () => {
       supervision.stop();

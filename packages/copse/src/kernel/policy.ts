@@ -164,8 +164,10 @@ export const defaultPolicy = {
     shareWork: true,
     /** Setup and teardown commands, each. */
     commandTimeoutMs: 10 * MINUTE,
-    /** Asking a remote for branches, or to delete one. */
+    /** Asking a remote for branches, or to delete one. A transfer: from its last sign of progress. */
     fetchTimeoutMs: 60 * SECOND,
+    /** A whole transfer, however slow the line is. */
+    transferMostMs: 6 * HOUR,
     /** `auto` sizes the warm pool by use and leaves it off in small repositories. */
     pool: 'auto',
   },
@@ -285,6 +287,9 @@ export const defaultPolicy = {
     /** After a push that failed: the first wait and the longest. */
     firstAgainMs: SECOND,
     mostAgainMs: MINUTE,
+    /** How long a leader waits for heads that it fetches before it goes on with the others; and fetches at once. */
+    fetchFirstMs: 5 * SECOND,
+    fetchesAtOnce: 8,
     /** How long a runner that lost its task has to push its last snapshot. */
     lastMs: 10 * SECOND,
     /** How often an orchestrator removes snapshots of tasks that are over. */

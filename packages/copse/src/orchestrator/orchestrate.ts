@@ -21,13 +21,13 @@ import { decideHandOvers, drainReason } from './rules/drain.ts';
 import type { QueueCause } from '../queue/rules/hand-back.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
-import type { TaskSummary } from '../tasks/rules/task.ts';
+import type { Task, TaskSummary } from '../tasks/rules/task.ts';
 import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
-import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
+import { type AskAgent, type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
-import { LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
+import { type Lead, LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { ScheduleDuty } from '../intake/act/schedule-duty.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
@@ -41,6 +41,8 @@ import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
 import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
+import { findLost, shareLeft } from '../agents/act/share-left.ts';
+import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
@@ -71,6 +73,7 @@ export interface Pass {
  *   removalTried  when the removal of a task's worktree was last tried
  *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
  *   handedIn      when a finished commit was pushed for the leader of another machine
+ *   lostLooked    the state of a task in which its worktree has nothing to hand in; `lostTried`: when that failed
  *   endingTried   when processes of an attempt could not be ended
  *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
  *   stopping      ends the queues that it leads
@@ -92,6 +95,8 @@ export class Orchestrator {
   #dropping: Promise<void> | null = null;
   #dropFailedMs: number | undefined;
   readonly #handedIn = new Map<LandingId, number>();
+  readonly #lostLooked = new Map<TaskId, string>();
+  readonly #lostTried = new Map<TaskId, number>();
   readonly #endingTried = new Map<AttemptId, number>();
   readonly #reported = new Map<TaskId, string>();
   readonly #reportedNotes = new Set<string>();
@@ -119,8 +124,12 @@ export class Orchestrator {
     if (here.draining.kind === 'no') await this.#schedules.pass();
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
+<<<<<<< HEAD
     await this.#removeLeftWorktrees();
     this.#sources.pass();
+=======
+    await this.#lookAtWorktrees();
+>>>>>>> intake-a24
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     // Before the drain is on the board, only this process knows of it.
     const { waiting, hasStarted } =
@@ -195,7 +204,11 @@ export class Orchestrator {
   /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+<<<<<<< HEAD
     this.#sources.stop();
+=======
+    for (const { heads } of this.#memories.values()) await heads.stop();
+>>>>>>> intake-a24
     await this.settle();
     // On a board in a file the next process of this machine goes on with them.
     if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
@@ -262,17 +275,17 @@ export class Orchestrator {
     const memory = this.#memories.get(target) ?? newQueueMemory(context);
     this.#memories.set(target, memory);
     try {
-      const queue = {
+      const queueOf = (lead: Lead) => ({
         memory,
         signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
         onLanded: (landed: LandedTask) => this.#afterLanding(landed),
         onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
-          this.#handBack({ landing, cause, tip }),
+          this.#handBack(lead, { landing, cause, tip }),
         onNote: (note: string) => this.#reportNote(note),
         onBusy,
-      };
+      });
       const options = { silence: this.#silence, isKept: true };
-      await lead(context, target, (lead) => leadQueue(context, lead, queue), options);
+      await lead(context, target, (lead) => leadQueue(context, lead, queueOf(lead)), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
     }
@@ -313,20 +326,25 @@ export class Orchestrator {
       if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id)))
         continue;
       this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
-      this.#inBackground(landing.task, () => handIn(this.#context, landing));
+      this.#inBackground(landing.task, () => handIn(this.#context, landing, this.#stopping.signal));
     }
   }
 
-  async #handBack(rejected: RejectedLanding): Promise<void> {
+  async #handBack(lead: Lead, rejected: RejectedLanding): Promise<void> {
     const { task } = rejected.landing;
-    const outcome = await handBack(this.#context, rejected, (one, agent) => this.#askAgent(one, agent));
-    // Full by now: it stays in the queue, and the next pass tries again.
-    if (outcome.kind === 'refused' && outcome.refusal.code !== 'too_early')
+    const askAgent: AskAgent = (one, agent) => this.#askAgent(lead, one, agent);
+    const outcome = await handBack(this.#context, lead, rejected, askAgent);
+    // Full by now, or another node leads: it stays in the queue, and the next look tries again.
+    if (outcome.kind === 'refused' && !['too_early', 'fenced'].includes(outcome.refusal.code))
       this.#report(task, outcome.refusal.reason);
   }
 
-  async #askAgent({ landing, cause, tip }: RejectedLanding, agent: AgentName): Promise<Outcome<unknown>> {
-    const request = { kind: 'handback', landing, cause, target: tip } as const;
+  async #askAgent(
+    lead: Lead,
+    { landing, cause, tip }: RejectedLanding,
+    agent: AgentName,
+  ): Promise<Outcome<unknown>> {
+    const request = { kind: 'handback', lead, landing, cause, target: tip } as const;
     return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
   }
 
@@ -349,15 +367,35 @@ export class Orchestrator {
     }
   }
 
-  /** Worktrees of tasks that are done, whose orchestrator was killed before it removed them. */
-  async #removeLeftWorktrees(): Promise<void> {
+  async #lookAtWorktrees(): Promise<void> {
     const { board, git } = this.#context;
     for (const { name } of git.worktrees()) {
       const id = parseTaskId(name);
-      if (id === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
-      const state = (await board.get('task', id))?.state;
-      if (state?.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
+      if (id === undefined || this.#background.has(id)) continue;
+      const task = await board.get('task', id);
+      if (task === undefined || this.#isTooSoon(this.#removalTried.get(id))) continue;
+      const { state } = task;
+      // Its orchestrator was killed before it removed the worktree.
+      if (state.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
+      else await this.#handInLost(task);
     }
+  }
+
+  /** Work of an attempt that lost its task while this machine was cut off. Looked at when the task changed. */
+  async #handInLost(task: Task): Promise<void> {
+    const { id } = task;
+    const seen = `${task.token} ${task.state.status}`;
+    if (this.#lostLooked.get(id) === seen || this.#isTooSoon(this.#lostTried.get(id))) return;
+    if (!(await sharesWork(this.#context))) return;
+    const lost = await findLost(this.#context, task);
+    if (lost === 'running') return;
+    if (lost === 'none') return void this.#lostLooked.set(id, seen);
+    this.#inBackground(id, async () => {
+      const problem = await shareLeft(this.#context, lost);
+      if (problem === null) this.#lostLooked.set(id, seen);
+      else this.#lostTried.set(id, this.#context.clock.elapsedMs());
+      if (problem !== null) this.#report(id, `What its attempt left here is not on the remote: ${problem}`);
+    });
   }
 
   #isTooSoon(triedMs: number | undefined): boolean {

@@ -26,6 +26,7 @@ import { type Change, type Outcome, change } from '../../board/context.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { recordCrash } from './recover.ts';
 import type { RunContext } from '../../queue/context.ts';
+import { type Lead, requireLead } from '../../queue/lead/leadership.ts';
 import { scheduleNow } from './schedule-facts.ts';
 
 export type BeginRequest =
@@ -34,6 +35,8 @@ export type BeginRequest =
   | { readonly kind: 'resume'; readonly message: string | null }
   | {
       readonly kind: 'handback';
+      /** Of the queue that hands it back. */
+      readonly lead: Lead;
       readonly landing: Landing;
       readonly cause: HandbackCause;
       readonly target: CommitId | null;
@@ -55,6 +58,7 @@ export async function beginAttempt(
   const claimed = await change(context, async (change) => {
     const isLimited = request.kind === 'claim' || request.kind === 'handback';
     if (isLimited) await change.board.lockSchedule();
+    if (request.kind === 'handback') await requireLead(change, request.lead);
     const task = await change.require('task', id);
     if (isLimited) await refuseUnlessFree(context, change, task, request);
     const before = task.session === null ? undefined : await change.board.get('session', task.session);

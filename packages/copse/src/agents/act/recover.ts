@@ -47,6 +47,8 @@ export interface Crash {
   readonly exitCode: number | null;
   /** Not the fault of the attempt: the task goes back without using up a retry. */
   readonly parkedAs?: StoppedRunner['because'] | 'drained' | 'moved';
+  /** Why its last changes are not on the remote. */
+  readonly notShared?: string | null;
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -61,12 +63,14 @@ export async function recover(
   const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
   const reason = words === undefined ? why : `${why}; its log ends with: ${words}`;
   const stopped = where === 'here' ? await context.runners.stoppedOf(attempt) : undefined;
+  let notShared: string | null = null;
   if (where === 'here') {
     const remaining = await endProcesses(context, task, attempt);
     if (remaining.length > 0) return refuseUnended(context, task, `crashed (${reason})`, remaining);
-    await shareLeft(context, { task, attempt, token });
+    notShared = await shareLeft(context, { task, attempt, token });
   }
-  const of = { task, token, attempt, exitCode: null, ...(runner !== undefined && { runner }) } as const;
+  const seen = { notShared, ...(runner !== undefined && { runner }) };
+  const of = { task, token, attempt, exitCode: null, ...seen } as const;
   const crash: Crash =
     stopped === undefined
       ? { ...of, reason, because: 'crashed' }
@@ -89,8 +93,8 @@ export async function handOver(
 ): Promise<Outcome<TaskStatus>> {
   const remaining = await endProcesses(context, task, attempt);
   if (remaining.length > 0) return refuseUnended(context, task, `was stopped (${reason})`, remaining);
-  await shareLeft(context, { task, attempt, token });
-  const of = { task, token, attempt, exitCode: null } as const;
+  const notShared = await shareLeft(context, { task, attempt, token });
+  const of = { task, token, attempt, exitCode: null, notShared } as const;
   const recorded = await recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
   await context.runners.forget(attempt);
   return recorded;
@@ -270,7 +274,7 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
 
 const UNUSABLE = 'Its worktree is gone or unusable, so nothing is known about uncommitted files.';
 
-function crashText({ reason, parkedAs }: Crash, rescued: Rescued): string {
+function crashText({ reason, parkedAs, notShared = null }: Crash, rescued: Rescued): string {
   const { ref, uncommitted, problem, known, ownCommits } = rescued;
   const lines =
     known !== undefined
@@ -288,5 +292,6 @@ function crashText({ reason, parkedAs }: Crash, rescued: Rescued): string {
     ...said,
     ...lines,
     ...saved,
+    ...(notShared === null ? [] : [`Its last changes are not on the remote: ${notShared}`]),
   ].join('\n');
 }

@@ -274,7 +274,7 @@ async function takeTurn(
     await closeStore(context, orders);
     if (worktree !== null) await settleWorktree(context, prepared.workspace);
     await watchMainCheckout(context, orders, 'end');
-    if (!lost.aborted) await attempt.travel?.now();
+    if (!lost.aborted) await attempt.travel?.now(context.policy.workspace.fetchTimeoutMs);
     return ended;
   } finally {
     await commands.end();

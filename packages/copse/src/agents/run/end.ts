@@ -125,8 +125,9 @@ function finishOf(
   if (policy === 'none') return { kind: 'done', how: 'as_it_is', commit: head };
   if (policy === 'auto') {
     const landing = brand<LandingId>(drawId('la-', context.random));
-    const attempt = task.state.status === 'in_progress' ? task.state.claim.attempt : null;
-    return { kind: 'landing', landing, target, attempt, head };
+    const claim = task.state.status === 'in_progress' ? task.state.claim : undefined;
+    const by = { attempt: claim?.attempt ?? null, ...(claim && { token: claim.token }) };
+    return { kind: 'landing', landing, target, ...by, head };
   }
   const isPushOnly = policy !== 'pr';
   if (branch === null || (isPushOnly && !push)) return { kind: 'review', head, pullRequest: null };

@@ -39,8 +39,8 @@ export interface RunningAttempt {
 
 /** How the work of an attempt reaches other machines; share/travel.ts does it. */
 export interface WorkTravel {
-  /** A snapshot now, if something changed. Never throws. */
-  now(timeoutMs?: number): Promise<void>;
+  /** A snapshot within this time, if something changed. Never throws. */
+  now(timeoutMs: number): Promise<void>;
   /** Waits until the remote has the finished commit. */
   finished(head: CommitId): Promise<FinishedHead>;
 }

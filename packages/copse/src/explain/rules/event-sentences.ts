@@ -53,6 +53,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.paused': () => 'paused',
   'task.moved': ({ to }) =>
     to === null ? 'any node may take it again' : `moved: node ${to.name} takes it next`,
+  'task.reset': () => 'a person begins it anew: its earlier work is put aside on every machine',
   'task.cancelled': ({ reason }) => `cancelled${because(reason)}`,
   'task.token_raised': () => 'its next claim skips tokens: the board has another server',
   'task.deleted': () => 'deleted',

@@ -14,13 +14,14 @@ import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
-import type { Fetched, RemoteDeletion } from '../port.ts';
+import type { Fetched, RemoteDeletion, TransferOptions } from '../port.ts';
 import { GitFailed, type GitResult, git, tryGit, type TrustedDir } from '../process.ts';
 import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
 import { makeTrustedDir } from '../directory/trusted-dir.ts';
 
+/** With its progress, from which `reach` sees that a slow transfer goes on. */
 export const FETCH_OPTIONS = [
-  '--quiet',
+  '--progress',
   '--no-tags',
   '--no-recurse-submodules',
   '--no-auto-maintenance',
@@ -30,6 +31,7 @@ export const FETCH_OPTIONS = [
 ];
 export const PUSH_OPTIONS = [
   '--porcelain',
+  '--progress',
   '--no-verify',
   '--no-signed',
   '--no-follow-tags',
@@ -41,7 +43,12 @@ export interface Address {
   readonly name: string;
   readonly shown: string;
 }
-type Unreached = { readonly because: NotReached; readonly reason: string };
+export interface Unreached {
+  readonly because: NotReached;
+  readonly reason: string;
+}
+/** `stderr`: what git and the remote said before the connection ended. */
+type Unanswered = Unreached & { readonly stderr: string };
 
 /** Fetches branches to `refs/remotes/<remote>`. Skips branches that the remote lacks. */
 export async function fetchBranches(
@@ -62,7 +69,7 @@ export async function fetchBranches(
   try {
     const refspecs = wanted.map(([branch]) => `+refs/heads/${branch}:${namespace}/${branch}`);
     const argv = ['fetch', ...FETCH_OPTIONS, '--', remote, ...refspecs];
-    const failed = await reach(dir, address, argv, timeoutMs);
+    const failed = await reach(dir, address, argv, timeoutMs, { isTransfer: true });
     if ('because' in failed) return { kind: 'failed', ...failed };
     if (failed.code !== 0) throw new GitFailed(argv, failed.code, failed.stderr);
     for (const [branch] of wanted) {
@@ -206,28 +213,62 @@ async function trackedTips(dir: TrustedDir, remote: string): Promise<ReadonlyMap
   return tips;
 }
 
-/** Git gives exit code 128 for every failure to reach a remote, with a message of ssh, curl or its own. */
+/**
+ * Git gives exit code 128 for every failure to reach a remote, with a message of ssh, curl or its own. A transfer may take as
+ * long as it makes progress: its timeout counts from the last sign of it.
+ */
 export async function reach(
   dir: TrustedDir,
   address: Address,
   argv: readonly string[],
   timeoutMs: number,
-): Promise<GitResult | Unreached> {
+  { isTransfer = false, signal }: { readonly isTransfer?: boolean; readonly signal?: AbortSignal } = {},
+): Promise<GitResult | Unanswered> {
+  const unanswered = (said: string): Unanswered => {
+    const stderr = withoutProgress(said);
+    const reason = `${address.shown} could not be reached: ${lastLine(stderr)}`;
+    return { because: 'unreachable', reason, stderr };
+  };
   try {
-    const result = await tryGit(dir, argv, { isNetwork: true, timeoutMs });
-    if (result.code !== 128) return result;
-    return {
-      because: 'unreachable',
-      reason: `${address.shown} could not be reached: ${lastLine(result.stderr)}`,
-    };
+    const result = await tryGit(dir, argv, {
+      isNetwork: true,
+      timeoutMs,
+      isTransfer,
+      ...(signal && { signal }),
+    });
+    if (result.code === 128) return unanswered(result.stderr);
+    return { ...result, stderr: withoutProgress(result.stderr) };
   } catch (error) {
     if (!(error instanceof GitFailed)) throw error;
-    return {
-      because: 'unreachable',
-      reason: `${address.shown} could not be reached: ${lastLine(error.stderr)}`,
-    };
+    return unanswered(error.stderr);
   }
 }
+
+/** A given time is a limit: the caller has no longer. */
+export function transfer(
+  dir: TrustedDir,
+  address: Address,
+  argv: readonly string[],
+  { timeoutMs, signal }: TransferOptions,
+): Promise<GitResult | Unanswered> {
+  const mostMs = timeoutMs ?? defaultPolicy.workspace.fetchTimeoutMs;
+  return reach(dir, address, argv, mostMs, {
+    isTransfer: timeoutMs === undefined,
+    ...(signal && { signal }),
+  });
+}
+
+/** Git ends a line of progress with a carriage return, until it is done; the remote's has `remote: ` before it. */
+function withoutProgress(stderr: string): string {
+  return stderr
+    .split('\n')
+    .map((line) => line.slice(line.lastIndexOf('\r', line.length - 2) + 1))
+    .filter((line) => !PROGRESS.test(line))
+    .join('\n');
+}
+
+const PROGRESS =
+  /^(remote: )?([A-Z][a-z]+( [a-z]+)*: +\d+(% |[ ,(]|$)|Total \d+ \(delta|Delta compression using)/;
 
 export function lastLine(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '');

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 
 import { type CommitId, type FencingToken, brand, parseTaskId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
-import type { RemoteFailure, WorkRef, WorkRefs } from '../port.ts';
+import type { RemoteFailure, TransferOptions, WorkRef, WorkRefs } from '../port.ts';
 import { git, tryGit, type TrustedDir } from '../process.ts';
 import {
   FETCH_OPTIONS,
@@ -19,6 +19,7 @@ import {
   lastLine,
   reach,
   remoteName,
+  transfer,
 } from './remote.ts';
 
 const WORK = 'refs/copse/work';
@@ -26,9 +27,9 @@ const FETCHED = 'refs/copse/fetched';
 
 export function openWorkRefs(dir: TrustedDir): WorkRefs {
   return {
-    push: (of, commit, timeoutMs) =>
-      withRemote(dir, (address) => push(dir, address, { of, commit, timeoutMs })),
-    fetch: (refs) => withRemote(dir, (address) => fetch(dir, address, refs)),
+    push: (of, commit, options = {}) =>
+      withRemote(dir, (address) => push(dir, address, { of, commit, options })),
+    fetch: (refs, options = {}) => withRemote(dir, (address) => fetch(dir, address, refs, options)),
     list: () => withRemote(dir, (address) => list(dir, address)),
     drop: (refs, branches) => withRemote(dir, (address) => drop(dir, address, refs, branches)),
     newBytes: (commit, except) => newBytes(dir, commit, except),
@@ -68,12 +69,12 @@ async function push(
   {
     of,
     commit,
-    timeoutMs = defaultPolicy.workspace.fetchTimeoutMs,
-  }: { readonly of: WorkRef; readonly commit: CommitId; readonly timeoutMs: number | undefined },
+    options,
+  }: { readonly of: WorkRef; readonly commit: CommitId; readonly options: TransferOptions },
 ): Promise<{ readonly kind: 'pushed' } | RemoteFailure> {
   const ref = workRef(of);
-  const send = (refspec: string) =>
-    reach(dir, address, ['push', ...PUSH_OPTIONS, '--', address.name, refspec], timeoutMs);
+  const argv = ['push', ...PUSH_OPTIONS, '--', address.name];
+  const send = (refspec: string) => transfer(dir, address, [...argv, refspec], options);
   let sent = await send(`+${commit}:${ref}`);
   if (!('because' in sent) && sent.code !== 0 && NOT_FORCED.test(sent.stdout.toString() + sent.stderr)) {
     // Then the ref is made anew. After any other refusal the snapshot before must stay.
@@ -90,9 +91,10 @@ async function fetch(
   dir: TrustedDir,
   address: Address,
   refs: readonly WorkRef[],
+  options: TransferOptions,
 ): Promise<{ readonly kind: 'fetched'; readonly missing: readonly WorkRef[] } | RemoteFailure> {
   if (refs.length === 0) return { kind: 'fetched', missing: [] };
-  const fetched = await fetchAll(dir, address, refs);
+  const fetched = await fetchAll(dir, address, refs, options);
   if (fetched === 'done') return { kind: 'fetched', missing: [] };
   // One that the remote lacks fails the whole fetch.
   const there = await list(dir, address, refs.map(workRef));
@@ -101,7 +103,7 @@ async function fetch(
   const wanted = refs.filter((one) => known.has(workRef(one)));
   const missing = refs.filter((one) => !known.has(workRef(one)));
   if (wanted.length === 0) return { kind: 'fetched', missing };
-  const again = await fetchAll(dir, address, wanted);
+  const again = await fetchAll(dir, address, wanted, options);
   return again === 'done' ? { kind: 'fetched', missing } : { kind: 'failed', ...again };
 }
 
@@ -109,12 +111,13 @@ async function fetchAll(
   dir: TrustedDir,
   address: Address,
   refs: readonly WorkRef[],
+  options: TransferOptions,
 ): Promise<'done' | Omit<RemoteFailure, 'kind'>> {
   const namespace = `refs/copse/fetch/${randomBytes(9).toString('hex')}`;
   try {
     const refspecs = refs.map((one) => `+${workRef(one)}:${namespace}/${one.task}/${one.token}`);
     const argv = ['fetch', ...FETCH_OPTIONS, '--', address.name, ...refspecs];
-    const result = await reach(dir, address, argv, defaultPolicy.workspace.fetchTimeoutMs);
+    const result = await transfer(dir, address, argv, options);
     if ('because' in result) return result;
     if (result.code !== 0) return { because: 'unreachable', reason: lastLine(result.stderr) };
     const input = refs.map((one) => `update ${fetchedRef(one)}\0${namespace}/${one.task}/${one.token}\0\0`);

@@ -66,6 +66,8 @@ function kilobytes(memoryBytes: number): number {
 export type GitEnd =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'too_long'; readonly ms: number }
+  /** A transfer that did not go on. */
+  | { readonly kind: 'stalled'; readonly ms: number }
   | { readonly kind: 'too_much_output'; readonly bytes: number }
   /** It waited for a named pipe that no program writes to. */
   | { readonly kind: 'waited_for_pipe' };
@@ -76,6 +78,8 @@ export function endedBecause(ended: GitEnd): string {
       return 'it was cancelled';
     case 'too_long':
       return `it took longer than ${ended.ms} ms`;
+    case 'stalled':
+      return `it made no progress for ${ended.ms} ms`;
     case 'too_much_output':
       return `it printed more than ${ended.bytes} bytes`;
     case 'waited_for_pipe':
@@ -91,6 +95,7 @@ export class Supervision {
   readonly #mostMs: number;
   readonly #timer: NodeJS.Timeout;
   readonly #startedMs = elapsedMs();
+  #movedMs = this.#startedMs;
   #waitingSinceMs: number | undefined;
   #ended: GitEnd | undefined;
 
@@ -111,13 +116,23 @@ export class Supervision {
     void endTree(this.#child);
   }
 
+  /** A transfer goes on: its time begins anew, up to a limit for the whole. */
+  moves(): void {
+    this.#movedMs = elapsedMs();
+  }
+
   stop(): void {
     clearInterval(this.#timer);
   }
 
   #look(): void {
     const nowMs = elapsedMs();
-    if (nowMs - this.#startedMs >= this.#mostMs) return this.end({ kind: 'too_long', ms: this.#mostMs });
+    const hasMoved = this.#movedMs > this.#startedMs;
+    if (nowMs - this.#movedMs >= this.#mostMs)
+      return this.end({ kind: hasMoved ? 'stalled' : 'too_long', ms: this.#mostMs });
+    const { transferMostMs } = defaultPolicy.workspace;
+    if (hasMoved && nowMs - this.#startedMs >= transferMostMs)
+      return this.end({ kind: 'too_long', ms: transferMostMs });
     const isWaiting = this.#child.pid !== undefined && isOpeningPipe(this.#child.pid);
     this.#waitingSinceMs = isWaiting ? (this.#waitingSinceMs ?? nowMs) : undefined;
     if (isWaiting && nowMs - (this.#waitingSinceMs ?? nowMs) >= defaultPolicy.git.pipeMs)

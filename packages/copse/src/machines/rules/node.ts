@@ -287,6 +287,19 @@ export function isHeard(silentMs: number | null, mostMs: number): boolean {
   return silentMs !== null && silentMs <= mostMs;
 }
 
+/** What only this node has may not come back: it left, or was silent for longer than its agents work without the board. */
+export function isGone(
+  { leftAt }: Pick<Node, 'leftAt'>,
+  silentMs: number | null,
+  policy: {
+    readonly nodes: { readonly silentMs: number };
+    readonly lease: { readonly durationMs: number; readonly cutOffLeases: number };
+  },
+): boolean {
+  const mostMs = Math.max(policy.nodes.silentMs, policy.lease.durationMs * policy.lease.cutOffLeases);
+  return leftAt !== null || (silentMs !== null && silentMs > mostMs);
+}
+
 export function silenceText(silentMs: number | null): string {
   return silentMs === null ? 'never heard from' : `not heard from for ${spanText(silentMs)}`;
 }

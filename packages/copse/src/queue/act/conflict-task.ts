@@ -26,6 +26,7 @@ import { type HandbackCause, decideGiveUp, decideLand } from '../../tasks/rules/
 import { decideWorkspace } from '../../workspaces/rules/workspace.ts';
 import type { BoardReader } from '../../board/port.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
+import { type Lead, requireLead } from '../lead/leadership.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../context.ts';
@@ -40,11 +41,13 @@ function conflictRef(landing: LandingId): string {
 /** Creates the resolver, or finds the one that exists. */
 export async function resolveByTask(
   context: RunContext,
+  lead: Lead,
   landing: Landing,
   cause: HandbackCause,
 ): Promise<Outcome<TaskId>> {
   await keepHead(context, landing);
   return change(context, async (change) => {
+    await requireLead(change, lead);
     const original = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
     const resolver = await findOrCreate(context, change, original, current, cause);

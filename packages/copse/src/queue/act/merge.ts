@@ -63,7 +63,8 @@ export async function queueTask(
     if (reviewed !== undefined && head !== reviewed) return change.refuse(movedSince(id, reviewed));
     const landing = brand<LandingId>(drawId('la-', context.random));
     const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };
-    await change.apply(decideMerge(task, { landing, target, attempt: null, head, ...isReviewed }, change.at));
+    const of = { landing, target, attempt: null, head, token: task.token, ...isReviewed };
+    await change.apply(decideMerge(task, of, change.at));
     // A person has seen it, so the worktree is no longer kept for one.
     if (workspace?.disposition.is === 'kept')
       await change.apply(decideWorkspace(workspace, { action: 'use' }, change.at));
@@ -185,15 +186,17 @@ export async function landNow(
   for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
   for (const target of new Set(open.map((one) => one.target))) {
     const only = new Set(open.filter((one) => one.target === target).map(({ task }) => task));
+    const memory = newQueueMemory(context, { isPatient: true });
+    signal.addEventListener('abort', () => void memory.heads.stop(), { once: true });
     const work = async (lead: Lead) => {
       await leadQueue(context, lead, {
-        memory: newQueueMemory(context),
+        memory,
         signal,
         only,
         onLanded: (one) => void results.set(one.task, one),
         onRejected: async (landing, cause, tip) => {
           results.set(landing.task, { kind: 'refused', task: landing.task, cause });
-          await handBack(context, { landing, cause, tip }, null);
+          await handBack(context, lead, { landing, cause, tip }, null);
         },
         onNote,
       });

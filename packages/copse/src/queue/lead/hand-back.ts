@@ -25,9 +25,10 @@ export interface RejectedLanding {
 /** Starts the agent that worked on it. A refusal means that it stays in the queue and is retried. */
 export type AskAgent = (rejected: RejectedLanding, agent: AgentName) => Promise<Outcome<unknown>>;
 
-/** `askAgent` is null while a person waits in a terminal for this landing. */
+/** Only while the lead holds. `askAgent` is null while a person waits in a terminal for this landing. */
 export async function handBack(
   context: RunContext,
+  lead: Lead,
   rejected: RejectedLanding,
   askAgent: AskAgent | null,
 ): Promise<Outcome<unknown>> {
@@ -47,9 +48,9 @@ export async function handBack(
       if (askAgent === null) throw new Error(`No agent may be asked about ${landing.task}`);
       return askAgent(rejected, recipient.agent);
     case 'resolver':
-      return resolveByTask(context, landing, cause);
+      return resolveByTask(context, lead, landing, cause);
     case 'person':
-      return giveUpLanding(context, landing, cause);
+      return giveUpLanding(context, landing, cause, lead);
     default:
       return unreachable(recipient);
   }

@@ -6,6 +6,7 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
+import { type Lead, whileRenewing } from './leadership.ts';
 import type { RunContext } from '../context.ts';
 
 export type LandingBase =
@@ -23,17 +24,20 @@ export type LandingBase =
 /** The base of one leader, who asks the remote only now and then. */
 export class LandingBases {
   readonly #context: RunContext;
+  readonly #lead: Lead;
   /** When the remote was last asked. */
   #fetchedMs = -Infinity;
 
-  constructor(context: RunContext) {
+  constructor(context: RunContext, lead: Lead) {
     this.#context = context;
+    this.#lead = lead;
   }
 
   async find(first: Landing, { isAboutToLand = false } = {}): Promise<LandingBase> {
     const nowMs = this.#context.clock.elapsedMs();
     const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < this.#context.policy.landing.fetchEveryMs;
-    const base = await findLandingBase(this.#context, first, { isFetched });
+    const find = () => findLandingBase(this.#context, first, { isFetched });
+    const base = isFetched ? await find() : await whileRenewing(this.#context, this.#lead, find);
     if (base.kind === 'found' && !isFetched) this.#fetchedMs = nowMs;
     return base;
   }

@@ -82,7 +82,7 @@ class QueueLeader implements Leading {
       failures: options.memory.failures,
       onEnd: () => this.wake(),
     });
-    this.bases = new LandingBases(context);
+    this.bases = new LandingBases(context, lead);
   }
 
   wake(): void {

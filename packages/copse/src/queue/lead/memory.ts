@@ -5,6 +5,7 @@ import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
 import { type FailedCheck, isGreen, requiredChecks } from './checks.ts';
 import { Failures } from '../rules/failures.ts';
+import { HeadFetches } from './heads/fetches.ts';
 import type { RunContext } from '../context.ts';
 
 /** What a process remembers between two times of leading a queue; losing it only costs time. */
@@ -18,6 +19,8 @@ export interface QueueMemory {
   readonly unexpected: Failures;
   /** Landings whose commit could not be had, and when the leader asks for it again. */
   readonly missing: Map<LandingId, { readonly failures: number; readonly againMs: number }>;
+  /** Fetches of commits that other machines finished. */
+  readonly heads: HeadFetches;
   /** The last push that the remote refused. */
   refusal: {
     readonly atMs: number;
@@ -26,7 +29,10 @@ export interface QueueMemory {
   } | null;
 }
 
-export function newQueueMemory(context: RunContext): QueueMemory {
+/** `isPatient`: a person waits for these landings, also for a slow fetch. */
+export function newQueueMemory(context: RunContext, { isPatient = false } = {}): QueueMemory {
+  const { fetchFirstMs, fetchesAtOnce: most } = context.policy.travel;
+  const patienceMs = isPatient ? context.policy.workspace.transferMostMs : fetchFirstMs;
   const required = requiredChecks(context);
   return {
     candidates: new Candidates({
@@ -39,6 +45,7 @@ export function newQueueMemory(context: RunContext): QueueMemory {
     unsound: new Map(),
     unexpected: new Failures(),
     missing: new Map(),
+    heads: new HeadFetches(context.git.work, context.clock, { patienceMs, most }),
     refusal: null,
   };
 }

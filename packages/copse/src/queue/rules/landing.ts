@@ -14,7 +14,15 @@
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
-import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type {
+  AttemptId,
+  BranchName,
+  CommitId,
+  FencingToken,
+  LandingId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-reason.ts';
 
@@ -88,6 +96,8 @@ export interface Landing {
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
+  /** Its head is on the remote under the ref of this token. The task's own grows with a new term of the board. */
+  readonly token?: FencingToken;
   /** A person approved exactly this head; another head must be reviewed again. */
   readonly isReviewed?: true;
   /** It was in review with this one, and goes back to it when it is taken out of the queue. */
@@ -127,7 +137,7 @@ type Of<T extends string> = EventHead<T, LandingId>;
 
 export type LandingEvent =
   | (Of<'landing.queued'> &
-      Pick<Landing, 'task' | 'target' | 'attempt' | 'head' | 'isReviewed' | 'pullRequest'>)
+      Pick<Landing, 'task' | 'target' | 'attempt' | 'head' | 'token' | 'isReviewed' | 'pullRequest'>)
   | Of<'landing.merging'>
   | (Of<'landing.checking'> & { readonly candidate: CommitId })
   | (Of<'landing.journalled'> & { readonly intent: Intent })
@@ -254,7 +264,7 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
 }
 
 function newLanding(event: Extract<LandingEvent, { type: 'landing.queued' }>): Landing {
-  const { id, task, target, attempt, head, at, isReviewed, pullRequest } = event;
+  const { id, task, target, attempt, head, token, at, isReviewed, pullRequest } = event;
   return {
     id,
     task,
@@ -264,6 +274,7 @@ function newLanding(event: Extract<LandingEvent, { type: 'landing.queued' }>): L
     queuedAt: at,
     isHotfix: false,
     isUnchecked: false,
+    ...(token !== undefined && { token }),
     ...(isReviewed && { isReviewed }),
     ...(pullRequest && { pullRequest }),
     waiting: null,

@@ -6,17 +6,9 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../ports/merging.ts';
-import { GitFailed, type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
-import { fetchBranches, remoteName, remoteRefs } from '../../git/refs/remote.ts';
+import { type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
+import { PUSH_OPTIONS, addressOf, lastLine, reach, remoteName, remoteRefs } from '../../git/refs/remote.ts';
 import { isAncestor } from '../../git/refs/refs.ts';
-
-const OPTIONS = [
-  '--porcelain',
-  '--no-verify',
-  '--no-signed',
-  '--no-follow-tags',
-  '--recurse-submodules=no',
-] as const;
 
 export async function pushBranch(
   dir: TrustedDir,
@@ -76,29 +68,30 @@ export async function pushAndListen(
     const reason = 'No remote to push to: there is neither one called origin nor exactly one other.';
     return { kind: 'failed', because: 'no_remote', reason };
   }
-  // With no branches, this only checks whether the address may be used.
-  const address = await fetchBranches(dir, remote, []);
-  if (address.kind === 'failed') {
+  const address = addressOf(dir, remote);
+  if ('because' in address) {
     const because = address.because === 'no_remote' ? 'no_remote' : 'unreachable';
     return { kind: 'failed', because, reason: address.reason };
   }
   const asked = options.map((option) => `--push-option=${oneLine(option)}`);
   const lease = from === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${from ?? ''}`];
-  const argv = ['push', ...OPTIONS, ...asked, ...lease, '--', remote, `${commit}:refs/heads/${branch}`];
-  const until = performance.now() + timeoutMs;
-  const result = await reach(dir, argv, timeoutMs);
-  const refusal = result.code === 0 ? undefined : refusalIn(result, branch);
+  const argv = ['push', ...PUSH_OPTIONS, ...asked, ...lease, '--', remote, `${commit}:refs/heads/${branch}`];
+  const began = performance.now();
+  const result = await reach(dir, address, argv, timeoutMs, { isTransfer: true });
+  const until = ('because' in result ? began : performance.now()) + timeoutMs;
+  const isDone = !('because' in result) && result.code === 0;
+  const refusal = 'because' in result || isDone ? undefined : refusalIn(result, branch);
   if (refusal !== undefined) {
     const isLate = from !== undefined && (await hasMoved(dir, branch, from, refusal, until));
     const because = isLate ? 'moved' : 'rejected';
     return { kind: 'failed', because, reason: `${remote} did not take ${branch}: ${refusal}` };
   }
-  if (result.code === 0 || (await isThere(dir, branch, commit, until - performance.now()))) {
+  if (isDone || (await isThere(dir, branch, commit, until - performance.now()))) {
     // Git would do so if the remote had a refspec here. A failure does no harm.
     await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
     return { kind: 'pushed', said: saidBy(result).map(withoutSecrets) };
   }
-  const reason = `${remote} could not be reached: ${withoutSecrets(lastWords(result.stderr))}`;
+  const reason = `${remote} could not be reached: ${withoutSecrets(lastLine(result.stderr))}`;
   return { kind: 'failed', because: 'unreachable', reason };
 }
 
@@ -115,15 +108,6 @@ async function isThere(
   if (timeoutMs < 1) return false;
   const ref = `refs/heads/${branch}`;
   return (await remoteRefs(dir, ref, timeoutMs)).get(ref) === commit;
-}
-
-async function reach(dir: TrustedDir, argv: readonly string[], timeoutMs: number): Promise<GitResult> {
-  try {
-    return await tryGit(dir, argv, { isNetwork: true, timeoutMs });
-  } catch (error) {
-    if (!(error instanceof GitFailed)) throw error;
-    return { code: 128, stdout: Buffer.alloc(0), stderr: error.stderr };
-  }
 }
 
 /** Parses `!`, the refspec and the reason from the porcelain output, and adds the remote's own message for people. */
@@ -153,14 +137,6 @@ function saidBy({ stderr }: Pick<GitResult, 'stderr'>): readonly string[] {
 /** Git refuses options with line breaks. */
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
-}
-
-function lastWords(stderr: string): string {
-  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
-  return (lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? 'git said nothing').replace(
-    /^fatal: /,
-    '',
-  );
 }
 
 /** Removes the name and the password from an address; both may contain an @. */

@@ -8,7 +8,7 @@
 import { type Claimant, grant } from './claim.ts';
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
 import { describeCycle, findCycle } from './dependencies.ts';
-import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { FencingToken, TaskId, Timestamp, WorkspaceId } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, decideLanding, isCommitted } from '../../queue/rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import {
@@ -18,6 +18,7 @@ import {
   type TaskDefinition,
   type TaskStatus,
   refuseUnlessAllowed,
+  refusedFor,
 } from './task.ts';
 import type { TaskEdit, TaskEvent } from './events.ts';
 
@@ -272,4 +273,17 @@ function withdrawnFirst(
   return withdrawn.kind === 'decided'
     ? decided<TaskEvent | LandingEvent>(...withdrawn.events, event)
     : withdrawn;
+}
+
+/** A person discards all work on it so far, which other machines may have too. `token`: as the person saw the task. */
+export function decideReset(
+  task: Task,
+  token: FencingToken,
+  workspaces: readonly WorkspaceId[],
+  at: Timestamp,
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessAllowed(task, 'reset');
+  if (refusal) return refusal;
+  if (task.token !== token) return refusedFor(task, `${task.id} was taken while it was reset.`);
+  return decided({ type: 'task.reset', id: task.id, at, upTo: token, workspaces });
 }

@@ -10,6 +10,7 @@ import type {
   AttentionCause,
   Claim,
   Delay,
+  DiscardedWork,
   DoneHow,
   HandbackReason,
   MoveTarget,
@@ -70,6 +71,8 @@ export type TaskEvent =
       readonly resolver?: TaskId;
     })
   | Of<'task.paused'>
+  /** A person began it anew: no machine goes on from these. */
+  | (Of<'task.reset'> & DiscardedWork)
   /** Null: any node may take it again. */
   | (Of<'task.moved'> & { readonly to: MoveTarget | null })
   | (Of<'task.cancelled'> & { readonly reason: string | null })
@@ -179,6 +182,8 @@ function changed(
       const state = { status: 'needs_attention', since, because, reason } as const;
       return { state: resolver === undefined ? state : { ...state, resolver } };
     }
+    case 'task.reset':
+      return { discarded: { upTo: event.upTo, workspaces: event.workspaces } };
     case 'task.paused':
       return { state: { status: 'paused', since } };
     case 'task.moved':
@@ -202,6 +207,7 @@ const KEEPS_MOVE: ReadonlySet<TaskEvent['type']> = new Set([
   'task.crashed',
   'task.parked',
   'task.moved',
+  'task.reset',
 ]);
 
 function waiting(status: 'pending' | 'ready', since: Timestamp): TaskState {

@@ -40,6 +40,8 @@ export interface NewLanding {
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
+  /** Of the ref that has it on the remote. */
+  readonly token?: FencingToken;
   /** A person approved exactly this head. */
   readonly isReviewed?: true;
   /** The pull request that it was reviewed in. */
@@ -210,6 +212,21 @@ export function decideUnqueue(
   return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
 }
 
+/** Its finished commit was only on a machine that is gone: it is worked on again, from what the remote has of it. */
+export function decideHeadLost(
+  task: Task,
+  landing: Landing,
+  { reason, until }: { readonly reason: string; readonly until: Timestamp },
+  at: Timestamp,
+): TaskOutcome {
+  const refusal = refuseUnlessAllowed(task, 'lose_head') ?? refuseUnlessIn(task, landing);
+  if (refusal) return refusal;
+  const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
+  if (withdrawn.kind === 'refused') return withdrawn;
+  const parked = { type: 'task.parked', id: task.id, at, until, because: 'head_lost' } as const;
+  return decided<TaskEvent | LandingEvent>(...withdrawn.events, parked);
+}
+
 export type TaskLanding =
   | { readonly kind: 'landed'; readonly landing: Landing; readonly commit: CommitId }
   | {
@@ -282,8 +299,12 @@ export function decideSubmit(
 ): readonly [TaskEvent, ...(TaskEvent | LandingEvent)[]] {
   if (to.kind === 'review')
     return [{ type: 'task.sent_to_review', id, at, head: to.head, pullRequest: to.pullRequest }];
-  const { landing, target, attempt, head, isReviewed, pullRequest } = to;
-  const kept = { ...(isReviewed && { isReviewed }), ...(pullRequest && { pullRequest }) };
+  const { landing, target, attempt, head, token, isReviewed, pullRequest } = to;
+  const kept = {
+    ...(token !== undefined && { token }),
+    ...(isReviewed && { isReviewed }),
+    ...(pullRequest && { pullRequest }),
+  };
   const what = { task: id, target, attempt, head, ...kept };
   return [
     { type: 'task.queued', id, at, landing },

@@ -21,6 +21,7 @@ import type {
   SessionId,
   TaskId,
   Timestamp,
+  WorkspaceId,
 } from '../../kernel/ids.ts';
 import type { Priority } from './priority.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
@@ -132,6 +133,14 @@ export type HandbackReason = (typeof handbackReasons)[number];
  */
 export type AttentionCause = HandbackReason | 'push' | 'landing' | 'unreadable';
 
+/** Work that a person discarded. Other machines still have worktrees, branches and snapshots of it. */
+export interface DiscardedWork {
+  /** Of attempts with this token and below. */
+  readonly upTo: FencingToken;
+  /** All workspaces that it had. */
+  readonly workspaces: readonly WorkspaceId[];
+}
+
 export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | 'as_it_is';
 
 /** Why a ready task is not claimed before some time. */
@@ -145,7 +154,8 @@ export interface Delay {
     | 'outdated'
     | 'cut_off'
     | 'drained'
-    | 'moved';
+    | 'moved'
+    | 'head_lost';
 }
 
 export const delayCauses: Readonly<Record<Delay['because'], string>> = {
@@ -157,6 +167,7 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   cut_off: 'its runner stopped: it could not reach the board',
   drained: 'the node that ran it drains',
   moved: 'it was moved to another node',
+  head_lost: 'its finished commit was only on a machine that is gone',
 };
 
 export type TaskState =
@@ -238,6 +249,7 @@ export interface Task extends TaskDefinition {
   readonly origin?: TaskOrigin;
   /** A person moved it: only this node takes it. Null or absent once it is taken, or when the node left. */
   readonly moveTo?: MoveTarget | null;
+  readonly discarded?: DiscardedWork;
 }
 
 /** A task as lists show it. Bodies may be large and are loaded one at a time. */
@@ -253,6 +265,7 @@ export const taskActions = [
   'crash',
   'fail',
   'park',
+  'lose_head',
   'handback',
   'merge',
   'unqueue',
@@ -264,6 +277,7 @@ export const taskActions = [
   'restart',
   'resume',
   'move',
+  'reset',
   'delete',
 ] as const;
 
@@ -287,6 +301,7 @@ export const taskTransitions: Transitions = {
   crash: { in_progress: ['ready', 'failed'] },
   fail: { in_progress: ['failed'] },
   park: { in_progress: ['ready'] },
+  lose_head: { landing: ['ready'] },
   handback: { in_progress: ['in_progress', 'needs_attention'], landing: ['in_progress', 'needs_attention'] },
   merge: { in_review: ['landing'], needs_attention: ['landing'] },
   unqueue: { landing: ['in_review'] },
@@ -317,6 +332,15 @@ export const taskTransitions: Transitions = {
     done: ['in_progress'],
   },
   move: { pending: ['pending'], ready: ['ready'], in_progress: ['in_progress'] },
+  reset: {
+    ready: ['ready'],
+    in_progress: ['in_progress'],
+    paused: ['paused'],
+    stuck: ['stuck'],
+    in_review: ['in_review'],
+    needs_attention: ['needs_attention'],
+    done: ['done'],
+  },
   delete: everywhere(['deleted']),
 };
 
@@ -352,6 +376,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   crash: (id) => `record a crash of ${id}`,
   fail: (id) => `fail ${id}`,
   park: (id) => `postpone ${id}`,
+  lose_head: (id) => `work on ${id} again`,
   handback: (id) => `hand ${id} back to its agent`,
   merge: (id) => `merge ${id}`,
   unqueue: (id) => `take ${id} out of the queue`,
@@ -363,6 +388,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   restart: (id) => `restart ${id}`,
   resume: (id) => `resume ${id}`,
   move: (id) => `move ${id}`,
+  reset: (id) => `begin ${id} anew`,
   delete: (id) => `delete ${id}`,
 };
 

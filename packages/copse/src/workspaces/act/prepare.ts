@@ -22,7 +22,7 @@ import {
   type PreparationStep,
   decidePreparation,
 } from '../rules/preparation.ts';
-import { decided } from '../../kernel/decision.ts';
+import { type Refused, decided } from '../../kernel/decision.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
@@ -37,6 +37,7 @@ import {
 } from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishRecord, furnishingOf } from './furnishing-of.ts';
+import { leaveDiscarded } from './shared/discarded.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
@@ -45,14 +46,12 @@ import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { beginningMessage } from '../discard/stray-branches.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
-import { type TakeOver, findTakeOver, leaveShared, markTaken } from './shared/take-over.ts';
+import { type TakeOver, findTakeOver, markTaken } from './shared/take-over.ts';
 import { worktreePath } from './worktree-path.ts';
 
 export interface PrepareRequest extends Worker, NamedWork {
   /** Of the attempt that asks: its own lease does not keep it from setting a broken worktree aside. */
   readonly token?: FencingToken;
-  /** Begins anew: work of other machines is left. */
-  readonly isReset?: boolean;
   readonly onStep?: (step: PreparationStep) => void;
 }
 
@@ -110,7 +109,9 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (named.kind === 'refused') {
     return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
-  const begunAnew = await leaveWhatLanded(context, task, request.token);
+  const discarded = await leaveDiscarded(context, task, request.token);
+  if (discarded.kind === 'refused') return inUse(discarded);
+  const begunAnew = [...discarded.value, ...(await leaveWhatLanded(context, task, request.token))];
   const known = await workspaceOf(context, task.id);
   const own = known?.worktree?.branch;
   const foreign = new Set<BranchName>();
@@ -145,12 +146,7 @@ async function prepareOn(
   const isHere = async () =>
     (await context.git.look(path)).state === 'healthy' ||
     (await context.git.tip(branchRef(free))) !== undefined;
-  if (request.isReset) await leaveShared(context, task.id);
-  const taking = await findTakeOver(context, task.id, {
-    token: request.token,
-    isHere,
-    isReset: request.isReset,
-  });
+  const taking = await findTakeOver(context, task.id, { token: request.token, isHere });
   if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
   const found = await gatherFacts(context, task.id, path, free);
   if (!isOwn && found.isPushed) return { kind: 'branch_of_others' };
@@ -166,10 +162,7 @@ async function prepareOn(
   const aside = isInTheWay
     ? await setAside(context, task.id, { path, known, facts, token: request.token })
     : ({ kind: 'free', rescue: null } as const);
-  if (aside.kind === 'refused') {
-    const { reason, next } = aside.refusal;
-    return { kind: 'refused', because: 'occupied', reason, next };
-  }
+  if (aside.kind === 'refused') return inUse(aside);
   const { rescue } = aside;
   if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
@@ -383,6 +376,10 @@ async function restoreTaken(
   if (restored.kind === 'restored') return [];
   const files = restored.inTheWay.join(', ');
   return [`Its uncommitted files were not restored, because of ${files}. They are in ${rescue.ref}.`];
+}
+
+function inUse({ refusal: { reason, next } }: Refused): Prepared {
+  return { kind: 'refused', because: 'occupied', reason, next };
 }
 
 function remoteAway(task: TaskId, reason: string): Prepared {

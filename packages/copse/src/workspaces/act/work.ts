@@ -21,6 +21,7 @@ import type { TaskEvent } from '../../tasks/rules/events.ts';
 import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
+import { discardEverywhere, findDiscarded } from './shared/discarded.ts';
 import { dropShared } from '../discard/drop-shared.ts';
 import { resetWorkspace } from '../discard/reset.ts';
 import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './context.ts';
@@ -67,11 +68,12 @@ async function workLocked(
   id: TaskId,
   choice: Choice | undefined,
 ): Promise<Outcome<Worked>> {
-  const existing = await findExisting(context, id);
+  const found = await findExisting(context, id);
   const task = await context.board.get('task', id);
   if (task === undefined) {
     return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
   }
+  const existing = (await findDiscarded(context, task)) === undefined ? found : undefined;
   const mayTake = await tryTaking(task, context);
   if (mayTake.kind === 'refused') return mayTake;
   if (existing && choice === undefined) return { kind: 'done', value: { kind: 'exists', existing } };
@@ -79,12 +81,13 @@ async function workLocked(
   if (choice === 'reset') {
     const reset = await resetWorkspace(context, task);
     if (reset.kind === 'refused') return reset;
-    // No other machine goes on from what was reset.
+    const told = await discardEverywhere(context, task);
+    if (told.kind === 'refused') return told;
     await dropShared(context, [id]);
   }
   const claimant = claimantFor(context, task);
   const { agent, session } = claimant;
-  const prepared = await prepareLocked(context, { task, agent, session, isReset: choice === 'reset' });
+  const prepared = await prepareLocked(context, { task, agent, session });
   if (prepared.kind !== 'prepared') {
     const [first = 'copse worktrees', ...others] = prepared.next;
     return refused('wrong_status', prepared.reason, first, ...others);

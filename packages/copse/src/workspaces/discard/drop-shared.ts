@@ -69,7 +69,8 @@ async function keepAll(context: WorkspaceContext, refs: readonly WorkRef[]): Pro
     const attempts = await board.list('attempt', { task: of.task });
     const snapshot = attempts.find(({ token }) => token === of.token)?.lastSnapshot;
     if (snapshot === undefined) continue;
-    const brought = await bringShared(context, of, snapshot.commit);
+    const { fetchTimeoutMs: timeoutMs } = context.policy.workspace;
+    const brought = await bringShared(context, of, snapshot.commit, { timeoutMs });
     if (brought.kind === 'failed') return brought.reason;
     if (brought.kind === 'here') await rescues.adopt(snapshot.commit);
   }

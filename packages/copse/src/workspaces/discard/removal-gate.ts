@@ -259,7 +259,7 @@ async function hasLandedElsewhere(
   return false;
 }
 
-async function tipsOfBase({ git }: WorkspaceContext, base: BranchName): Promise<readonly CommitId[]> {
+export async function tipsOfBase({ git }: WorkspaceContext, base: BranchName): Promise<readonly CommitId[]> {
   const remote = await git.remoteName();
   const refs = [branchRef(base), ...(remote === undefined ? [] : [`refs/remotes/${remote}/${base}`])];
   const tips = await Promise.all(refs.map((ref) => git.tip(ref)));

@@ -1,6 +1,7 @@
 import type { Timer } from '../../kernel/clock.ts';
-import type { TaskId } from '../../kernel/ids.ts';
+import type { CommitId, TaskId } from '../../kernel/ids.ts';
 import type { WorkspaceContext } from '../act/context.ts';
+import { tipsOfBase } from './removal-gate.ts';
 import { type Removed, removeWorkspace } from './remove.ts';
 
 /**
@@ -11,8 +12,31 @@ export async function removeLanded(
   context: WorkspaceContext & { readonly clock: Timer },
   task: TaskId,
 ): Promise<Removed> {
+  await fetchLanded(context, task);
   const removed = await removeWorkspace(context, task, { by: 'landing' });
   if (removed.kind !== 'refused' || removed.mayPass !== true) return removed;
   await context.clock.sleep(context.policy.removal.gitsLeaveMs);
   return removeWorkspace(context, task, { by: 'landing' });
+}
+
+/**
+ * A leader that is lost after its push has the landed commit, and no branch of its machine contains it: another machine recorded
+ * the landing. The gate reads branches, so the target is fetched.
+ */
+async function fetchLanded(context: WorkspaceContext, task: TaskId): Promise<void> {
+  const { board, git } = context;
+  for (const { state, target } of await board.list('landing', { task })) {
+    if (state.status !== 'landed' || (await git.tip(state.commit)) === undefined) continue;
+    const tips = await tipsOfBase(context, target);
+    if (!(await isInOne(context, state.commit, tips))) await git.fetch([target]);
+  }
+}
+
+async function isInOne(
+  { git }: WorkspaceContext,
+  commit: CommitId,
+  tips: readonly CommitId[],
+): Promise<boolean> {
+  for (const tip of tips) if (tip === commit || (await git.isAncestor(commit, tip))) return true;
+  return false;
 }

@@ -2,28 +2,31 @@
  * Work travels while it is made: the runner pushes snapshots of the worktree to the remote, so that another machine can go on
  * with it. After every commit, at the end of every turn and of the attempt, and at the latest `travel.everyMs` after a change.
  *
- * A snapshot counts when the board has it: first the push, then the event. When nothing changed, neither happens. A remote
- * that is away stops nothing except the end of finished work, which waits for it (`finished`).
+ * act/send-snapshot.ts sends one. A remote that is away stops nothing except the end of finished work, which waits for it
+ * (`finished`).
  */
 
 import { backoffMs } from '../../../kernel/backoff.ts';
 import { decided } from '../../../kernel/decision.ts';
-import type { AttemptId, BranchName, CommitId, Timestamp } from '../../../kernel/ids.ts';
+import type { AttemptId, CommitId } from '../../../kernel/ids.ts';
 import { listed } from '../../../kernel/text.ts';
-import type { RemoteFailure, TravelSnapshot } from '../../../git/port.ts';
-import { type Outcome, change } from '../../../board/context.ts';
+import type { TransferOptions } from '../../../git/port.ts';
+import { change } from '../../../board/context.ts';
 import { isFinished } from '../../../tasks/rules/task.ts';
 import { sharesWork } from '../../../workspaces/act/shared/share-work.ts';
+import { SnapshotSender } from '../../act/send-snapshot.ts';
 import type { AttemptContext } from '../context.ts';
 import { type FinishedHead, type RunningAttempt, type WorkTravel, asNode } from '../surroundings.ts';
 
-type Captured = Extract<TravelSnapshot, { kind: 'captured' }>;
-
 export async function openTravel(attempt: Omit<RunningAttempt, 'travel'>): Promise<Travel | null> {
-  const { context, worktree, prepared } = attempt;
-  const branch = prepared.workspace.worktree?.branch;
-  if (worktree === null || branch === undefined || !(await sharesWork(context))) return null;
-  return new Travel(attempt, worktree, branch);
+  const { context, worktree, prepared, orders } = attempt;
+  const known = prepared.workspace.worktree;
+  if (worktree === null || known === null || !(await sharesWork(context))) return null;
+  const { task, token, attempt: id } = orders;
+  const { branch, baseCommit } = known;
+  const hasStore = context.agent.sandbox !== 'none';
+  const of = { task, token, attempt: id, worktree, branch, baseCommit, hasStore };
+  return new Travel(attempt, worktree, new SnapshotSender(context, of));
 }
 
 /** On the board, where other machines see it too. Null: it is over. */
@@ -44,22 +47,20 @@ export async function saysProblem(
 class Travel implements WorkTravel {
   readonly #attempt: Omit<RunningAttempt, 'travel'>;
   readonly #worktree: string;
-  readonly #branch: BranchName;
+  readonly #sender: SnapshotSender;
   readonly #over = new AbortController();
-  #known: string | null = null;
-  /** The last one that the remote took, whether the board has it or not. */
-  #last: CommitId | null = null;
-  #lastHead: CommitId | null = null;
+  /** Ends the transfer of the loop, which may be a slow one. */
+  #sending = new AbortController();
   #failures = 0;
   #notBeforeMs = -Infinity;
   #problem: string | null = null;
   #busy: Promise<unknown> = Promise.resolve();
   #looping: Promise<void> = Promise.resolve();
 
-  constructor(attempt: Omit<RunningAttempt, 'travel'>, worktree: string, branch: BranchName) {
+  constructor(attempt: Omit<RunningAttempt, 'travel'>, worktree: string, sender: SnapshotSender) {
     this.#attempt = attempt;
     this.#worktree = worktree;
-    this.#branch = branch;
+    this.#sender = sender;
   }
 
   /** Until `stop`. */
@@ -73,9 +74,14 @@ class Travel implements WorkTravel {
     await this.#busy;
   }
 
-  /** A snapshot now, if something changed and the remote was not just away. Never throws. */
-  now(timeoutMs?: number): Promise<void> {
-    const done = this.#busy.then(() => this.#try(timeoutMs));
+  /** A snapshot within this time, if something changed. Ends a transfer that lasts longer. Never throws. */
+  now(timeoutMs: number): Promise<void> {
+    this.#sending.abort();
+    return this.#next({ timeoutMs });
+  }
+
+  #next(options: TransferOptions): Promise<void> {
+    const done = this.#busy.then(() => this.#try(options));
     this.#busy = done;
     return done;
   }
@@ -102,7 +108,7 @@ class Travel implements WorkTravel {
     await this.stop();
     for (;;) {
       if (lost.aborted) return { kind: 'lost' };
-      const pushed = await this.#pushFinished(head);
+      const pushed = await this.#sender.sendFinished(head, { signal: lost });
       if (pushed.kind === 'pushed') return { kind: 'travelled', note: null };
       if (pushed.because !== 'unreachable') {
         const note = `Only this machine can land it, because the remote did not take it: ${pushed.reason}`;
@@ -115,22 +121,8 @@ class Travel implements WorkTravel {
     }
   }
 
-  async #pushFinished(head: CommitId): Promise<{ readonly kind: 'pushed' } | RemoteFailure> {
-    const { context } = this.#attempt;
-    const at = context.clock.now();
-    const seen = await this.#capture();
-    if (seen.kind === 'unchanged' && seen.head === head && this.#known === seen.mark)
-      return { kind: 'pushed' };
-    const mine = seen.kind === 'captured' && seen.head === head ? seen.commit : undefined;
-    const { task } = this.#attempt.orders;
-    const commit = mine ?? (await context.rescues.wrap({ task, head, at, previous: this.#last }));
-    const pushed = await this.#push(commit);
-    if (pushed.kind === 'pushed') await this.#record(commit, head, at);
-    return pushed;
-  }
-
   async #loop(): Promise<void> {
-    const { context } = this.#attempt;
+    const { context, lost } = this.#attempt;
     const { clock, policy, git } = context;
     const { everyMs, lookEveryMs } = policy.travel;
     let [stamp, lookedMs] = ['', -Infinity];
@@ -139,76 +131,28 @@ class Travel implements WorkTravel {
       const found = git.headStamp(this.#worktree);
       if ((found !== stamp || now - lookedMs >= everyMs / 2) && now >= this.#notBeforeMs) {
         [stamp, lookedMs] = [found, now];
-        await this.now();
+        this.#sending = new AbortController();
+        const signal = AbortSignal.any([this.#sending.signal, this.#over.signal, lost]);
+        await this.#next({ signal });
       }
       await clock.sleep(Math.min(lookEveryMs, everyMs / 2), this.#over.signal);
     }
   }
 
-  async #try(timeoutMs?: number): Promise<void> {
+  async #try(options: TransferOptions): Promise<void> {
     const { context } = this.#attempt;
-    const at = context.clock.now();
     try {
-      const seen = await this.#capture();
-      if (seen.kind === 'no_commit') return;
-      if (seen.kind === 'captured' && !this.#isUntouched(seen)) {
-        const problem = await this.#send(seen, at, timeoutMs);
-        if (problem !== null) return await this.#fail(problem);
-      }
+      const sent = await this.#sender.send(options);
+      if (sent.kind === 'empty') return;
+      if (sent.kind === 'failed') return await this.#fail(`Its work is not on the remote: ${sent.reason}`);
+      if (sent.refused !== null) context.log(sent.refused);
       this.#failures = 0;
-      await this.#say(seen.left.length === 0 ? null : leftText(seen.left, context.policy.travel));
+      const { left } = sent.seen;
+      await this.#say(left.length === 0 ? null : leftText(left, context.policy.travel));
     } catch (error) {
       // The next look tries again; files change while they are read.
       context.log(`No snapshot of the worktree: ${error instanceof Error ? error.message : String(error)}`);
     }
-  }
-
-  async #capture(): Promise<TravelSnapshot> {
-    const { context, orders } = this.#attempt;
-    if (context.agent.sandbox !== 'none') await context.git.stores.bring(orders.task);
-    return context.rescues.travelling({
-      task: orders.task,
-      worktree: this.#worktree,
-      branch: this.#branch,
-      at: context.clock.now(),
-      known: this.#known,
-      previous: this.#last,
-    });
-  }
-
-  /** The base as it was: there is nothing to go on from. */
-  #isUntouched({ isClean, head }: Captured): boolean {
-    const base = this.#attempt.prepared.workspace.worktree?.baseCommit;
-    return isClean && head === base && this.#known === null;
-  }
-
-  /** Why it did not reach the remote; null if it did. */
-  async #send(seen: Captured, at: Timestamp, timeoutMs?: number): Promise<string | null> {
-    const { context } = this.#attempt;
-    const { pushBytes } = context.policy.travel;
-    // What is uncommitted is bounded already.
-    const isCommitted = seen.head !== this.#lastHead;
-    const bytes = isCommitted
-      ? await context.git.work.newBytes(seen.commit, this.#last === null ? [] : [this.#last])
-      : 0;
-    if (bytes > pushBytes) {
-      const size = `${Math.round(bytes / MEGABYTE)} MB, more than the ${Math.round(pushBytes / MEGABYTE)} MB`;
-      return `Its work is not on the remote: it has ${size} of a snapshot. It is pushed when it is finished.`;
-    }
-    const pushed = await this.#push(seen.commit, timeoutMs);
-    if (pushed.kind === 'failed') return `Its work is not on the remote: ${pushed.reason}`;
-    await this.#record(seen.commit, seen.head, at);
-    this.#known = seen.mark;
-    this.#lastHead = seen.head;
-    return null;
-  }
-
-  async #push(commit: CommitId, timeoutMs?: number): Promise<{ readonly kind: 'pushed' } | RemoteFailure> {
-    const { context, orders } = this.#attempt;
-    const { task, token } = orders;
-    const pushed = await context.git.work.push({ task, token }, commit, timeoutMs);
-    if (pushed.kind === 'pushed') this.#last = commit;
-    return pushed;
   }
 
   async #fail(problem: string): Promise<void> {
@@ -219,25 +163,11 @@ class Travel implements WorkTravel {
     await this.#say(problem);
   }
 
-  /** Throws when the board cannot be reached: then the same snapshot is pushed and recorded again. */
-  async #record(commit: CommitId, head: CommitId, readAt: Timestamp): Promise<void> {
-    const { context, orders } = this.#attempt;
-    const recorded = await change(asNode(context), async (change) => {
-      const of = { id: orders.attempt, at: change.at };
-      await change.apply(decided({ type: 'attempt.snapshotted', ...of, commit, head, readAt }));
-    });
-    this.#tell(recorded);
-  }
-
   /** Each text once. */
   async #say(problem: string | null): Promise<void> {
     if (problem === this.#problem) return;
     this.#problem = problem;
     await saysProblem(this.#attempt.context, this.#attempt.orders.attempt, problem);
-  }
-
-  #tell(outcome: Outcome<unknown>): void {
-    if (outcome.kind === 'refused') this.#attempt.context.log(outcome.refusal.reason);
   }
 }
 

@@ -6,7 +6,7 @@
 
 import type { Board, BoardReader } from '../../../board/port.ts';
 import type { CommitId, FencingToken, NodeId, TaskId } from '../../../kernel/ids.ts';
-import type { Git, RemoteFailure, WorkRef } from '../../../git/port.ts';
+import type { Git, RemoteFailure, TransferOptions, WorkRef } from '../../../git/port.ts';
 import type { Landing } from '../../../queue/rules/landing.ts';
 import type { Attempt, WorkSnapshot } from '../../../tasks/rules/attempt.ts';
 import type { WorkspaceSettings } from '../../../config/workspace.ts';
@@ -31,7 +31,7 @@ export interface SharedWork extends WorkRef {
 
 /**
  * The newest snapshot of a task: that of the attempt with the highest token, because each attempt goes on from those before.
- * Work that has landed is left out.
+ * Work that has landed, or that a person discarded, is left out.
  */
 export async function newestSharedWork(
   board: BoardReader,
@@ -40,8 +40,10 @@ export async function newestSharedWork(
 ): Promise<SharedWork | undefined> {
   const attempts = await board.list('attempt', { task });
   const landings = await board.list('landing', { task });
+  const discarded = (await board.get('task', task))?.discarded?.upTo ?? -1;
   const shared = attempts
-    .filter((one) => (below === undefined || one.token < below) && !hasLandedSince(one, attempts, landings))
+    .filter(({ token }) => token > discarded && (below === undefined || token < below))
+    .filter((one) => !hasLandedSince(one, attempts, landings))
     .flatMap(({ lastSnapshot: snapshot, ...one }) => (snapshot ? [{ ...one, snapshot }] : []))
     .toSorted((one, other) => other.token - one.token);
   const [newest] = shared;
@@ -73,9 +75,10 @@ export async function bringShared(
   { git }: { readonly git: Pick<Git, 'tip' | 'work'> },
   of: WorkRef,
   commit: CommitId,
+  options: TransferOptions = {},
 ): Promise<BroughtWork> {
   if ((await git.tip(commit)) !== undefined) return { kind: 'here' };
-  const fetched = await git.work.fetch([of]);
+  const fetched = await git.work.fetch([of], options);
   if (fetched.kind === 'failed') return fetched;
   return { kind: (await git.tip(commit)) === undefined ? 'missing' : 'here' };
 }
@@ -83,9 +86,10 @@ export async function bringShared(
 /** The refs that a task may have on the remote: a push may have arrived that the board was not told of. */
 export async function workRefsOf(board: BoardReader, task: TaskId): Promise<readonly WorkRef[]> {
   const attempts = await board.list('attempt', { task });
-  const tokens = attempts.map(({ token }) => token);
+  const landings = await board.list('landing', { task });
   const now = (await board.get('task', task))?.token;
-  return [...new Set([...tokens, ...(now === undefined ? [] : [now])])].map((token) => ({ task, token }));
+  const tokens = [...attempts, ...landings, { token: now }].flatMap(({ token }) => token ?? []);
+  return [...new Set(tokens)].map((token) => ({ task, token }));
 }
 
 interface Bringing {
@@ -108,6 +112,7 @@ export async function shareHead(
   context: Sharing & Pick<WorkspaceContext, 'rescues' | 'clock' | 'board'> & { readonly git: Git },
   of: WorkRef,
   head: CommitId,
+  options: TransferOptions = {},
 ): Promise<void> {
   if (!(await sharesWork(context))) return;
   const { git, rescues, clock } = context;
@@ -117,7 +122,7 @@ export async function shareHead(
   const commit = isThat
     ? last.commit
     : await rescues.wrap({ task: of.task, head, at: clock.now(), previous });
-  await git.work.push(of, commit);
+  await git.work.push(of, commit, options);
 }
 
 /** The snapshot that the board has of an attempt, if its commit is here. */

@@ -30,15 +30,7 @@ export type TakeOver =
 export async function findTakeOver(
   context: WorkspaceContext,
   task: TaskId,
-  {
-    token,
-    isHere,
-    isReset = false,
-  }: {
-    readonly token: FencingToken | undefined;
-    readonly isHere: () => Promise<boolean>;
-    readonly isReset?: boolean | undefined;
-  },
+  { token, isHere }: { readonly token: FencingToken | undefined; readonly isHere: () => Promise<boolean> },
 ): Promise<TakeOver> {
   if (!(await sharesWork(context))) return { kind: 'none', notes: [] };
   const { board, git, node, rescues } = context;
@@ -46,7 +38,7 @@ export async function findTakeOver(
   const lost = await lostWithout(context, task, { token, from });
   if (from === undefined) return { kind: 'none', notes: lost };
   const isTaken = from.node === node || (await git.tip(takenRef(from))) !== undefined;
-  if (isTaken && ((await isHere()) || isReset)) return { kind: 'none', notes: [] };
+  if (isTaken && (await isHere())) return { kind: 'none', notes: [] };
   const { commit } = from.snapshot;
   const brought = await bringShared(context, from, commit);
   const machine = await machineName(board, from.node);
@@ -61,17 +53,6 @@ export async function findTakeOver(
   }
   const notes = [`It continues the work of ${machine}. ${await ageText(context, from)}`, ...lost];
   return { kind: 'found', from, rescue, start: rescue.branchTip ?? rescue.head, notes };
-}
-
-/** Counts the newest snapshot as taken over: the branch was reset, and nothing goes on from it here. */
-export async function leaveShared({ board, git }: WorkspaceContext, task: TaskId): Promise<void> {
-  const from = await newestSharedWork(board, task);
-  const base = await git.detectBase();
-  // The mark is a ref, so it needs a commit that is here.
-  const at = from && ((await git.tip(from.snapshot.commit)) ?? (await git.tip(`refs/heads/${base}`)));
-  if (from === undefined || at === undefined) return;
-  const before = (await git.tip(takenRef(from))) ?? null;
-  await git.moveRef(takenRef(from), before, at, 'copse: reset');
 }
 
 /** Everything of the snapshot is in the worktree. */
@@ -98,9 +79,10 @@ async function lostWithout(
   task: TaskId,
   { token, from }: { readonly token: FencingToken | undefined; readonly from: SharedWork | undefined },
 ): Promise<readonly string[]> {
+  const discarded = (await context.board.get('task', task))?.discarded?.upTo ?? -1;
   const isLater = (one: Attempt) =>
     one.node !== context.node &&
-    one.token > (from?.token ?? -1) &&
+    one.token > Math.max(from?.token ?? -1, discarded) &&
     (token === undefined || one.token < token) &&
     one.lastSnapshot === undefined;
   const lost = (await context.board.list('attempt', { task })).filter(isLater);

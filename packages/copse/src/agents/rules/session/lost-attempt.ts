@@ -1,0 +1,34 @@
+/** Which attempt of a machine has work in its worktree that the machine still has to hand in. */
+
+import type { NodeId } from '../../../kernel/ids.ts';
+import type { Attempt } from '../../../tasks/rules/attempt.ts';
+import type { Task, TaskStatus } from '../../../tasks/rules/task.ts';
+
+/** In these, another machine works on it or may begin to. A finished head is on the remote already. */
+const GOES_ON: ReadonlySet<TaskStatus> = new Set([
+  'ready',
+  'in_progress',
+  'stuck',
+  'paused',
+  'needs_attention',
+  'failed',
+]);
+
+/**
+ * The last one that ran here, if its end was recorded while this machine could not be reached, or its last push failed. A
+ * worktree that a session or a person uses now is not handed in for them.
+ */
+export function attemptToHandIn(
+  task: Pick<Task, 'state' | 'discarded'>,
+  attempts: readonly Attempt[],
+  here: NodeId,
+): Attempt | undefined {
+  const { state, discarded } = task;
+  if (!GOES_ON.has(state.status)) return undefined;
+  if (state.status === 'in_progress' && state.claim.node === here) return undefined;
+  const [last] = attempts
+    .filter(({ node }) => node === here)
+    .toSorted((one, other) => other.token - one.token);
+  if (last === undefined || last.end === null || last.token <= (discarded?.upTo ?? -1)) return undefined;
+  return last;
+}
