@@ -124,12 +124,8 @@ export class Orchestrator {
     if (here.draining.kind === 'no') await this.#schedules.pass();
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
-<<<<<<< HEAD
-    await this.#removeLeftWorktrees();
-    this.#sources.pass();
-=======
     await this.#lookAtWorktrees();
->>>>>>> intake-a24
+    this.#sources.pass();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     // Before the drain is on the board, only this process knows of it.
     const { waiting, hasStarted } =
@@ -204,11 +200,8 @@ export class Orchestrator {
   /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-<<<<<<< HEAD
     this.#sources.stop();
-=======
     for (const { heads } of this.#memories.values()) await heads.stop();
->>>>>>> intake-a24
     await this.settle();
     // On a board in a file the next process of this machine goes on with them.
     if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
