@@ -16,7 +16,8 @@ test('a source is looked at at its interval, at once after a webhook, and a fail
   const source = { type: 'command', command: 'echo look >>looks; cat items', interval: '1h' };
   const site = newSourceSite(area, source, { files: { items: '{"id":1,"title":"One"}\n' } });
   const looks = () => readFileSync(path.join(site.folder, 'looks'), 'utf8').split('\n').length - 1;
-  const { context, close } = await openSite(site);
+  const opened = await openSite(site);
+  const { context } = opened;
   const said: string[] = [];
   const duty = new SourceDuty(context, (reason) => said.push(reason));
   const pass = async () => {
@@ -46,5 +47,5 @@ test('a source is looked at at its interval, at once after a webhook, and a fail
   // After a failure it waits, whatever wakes it.
   expect([looks(), said]).toEqual([3, [expect.stringContaining('Source src: Line 1 is not an item')]]);
   expect(context.sourceMemories.load('src').problem).toContain('Line 1 is not an item');
-  await close();
+  await opened.close();
 });

@@ -62,7 +62,17 @@ function listItem(item: string, title: string): Item {
   const nothing = { url: null, mark: '', given: '', isClosed: false, by: null, author: null, dependsOn: [] };
   const task = brand<TaskId>('cp-task');
   const id = itemKey('todo', item);
-  return { id, source: 'todo', item, title, task, ...nothing, takenAt: timestamp(0), changedAt: null, report: null };
+  return {
+    id,
+    source: 'todo',
+    item,
+    title,
+    task,
+    ...nothing,
+    takenAt: timestamp(0),
+    changedAt: null,
+    report: null,
+  };
 }
 
 /** In this order, each on what the ones before it left. */
