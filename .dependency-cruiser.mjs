@@ -39,6 +39,7 @@ const ADAPTERS = [
   `${src}agents/(runtimes|files|sandbox)/`,
   `${src}review/forges/`,
   `${src}intake/(cron|signatures)/`,
+  `${src}intake/(markdown|forges|linear|command|files)/`,
   `${src}explain/channels/`,
 ];
 

@@ -131,9 +131,34 @@ triggers:
   deploy: { agent: coder, type: hmac, secret_variable: DEPLOY_SECRET, prompt: Look. }
   issues: { agent: coder, type: github, secret_file: ~/hook-key, work_source: todo }
 sources:
-  todo: { type: markdown, files: [TODO.md] }
-  bugs: { type: github, repo: owner/name, label: agent, status_comments: false }
-  board: { type: linear, team: ENG, label: agent, status_comments: true }
+  todo: { type: markdown, files: [TODO.md], interval: 5m, on_closed: cancel }
+  bugs:
+    type: github
+    repo: owner/name
+    label: agent
+    only_from: [ann]
+    status_comments: false
+    status_labels: true
+    interval: 5m
+    on_closed: keep
+  issues:
+    type: gitlab
+    project: group/sub/name
+    label: agent
+    only_from: [ann]
+    status_comments: false
+    status_labels: true
+    interval: 5m
+    on_closed: keep
+  board:
+    type: linear
+    team: ENG
+    label: agent
+    only_from: [ann]
+    status_comments: true
+    interval: 5m
+    on_closed: keep
+  other: { type: command, command: ./items, timeout: 30s, only_from: [ann], interval: 5m, on_closed: keep }
 `;
 
 function parse(text: string) {

@@ -106,6 +106,13 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     settings: config.workspace,
     target: undefined,
     agents,
+    sources: [],
+    sourceMemories: {
+      load: () => ({ syncedAt: null, problem: null, limit: null }),
+      save: () => {},
+      wroteAt: () => null,
+      wrote: () => {},
+    },
     landing: config.landing,
     finish: config.finish,
   };

@@ -21,6 +21,7 @@ import { version3 } from './samples/version-3.ts';
 import { version4 } from './samples/version-4.ts';
 import { version5 } from './samples/version-5.ts';
 import { version6 } from './samples/version-6.ts';
+import { version7 } from './samples/version-7.ts';
 
 const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   1: version1,
@@ -29,6 +30,7 @@ const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   4: version4,
   5: version5,
   6: version6,
+  7: version7,
 };
 const fresh = { id: 'fresh', at: 0 };
 

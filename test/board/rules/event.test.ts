@@ -186,6 +186,24 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   delivery: {
     'delivery.received': { trigger: 'hook', task: brand<TaskId>('cp-0001'), source: null },
   },
+  item: {
+    'item.taken': {
+      source: 'github',
+      item: '12',
+      url: null,
+      title: 'Add login',
+      mark: 'a',
+      by: 'ann',
+      author: 'bob',
+      dependsOn: [],
+      task,
+    },
+    'item.changed': { title: 'Add logout', mark: 'b', isGiven: false },
+    'item.linked': { dependsOn: ['11'] },
+    'item.closed': {},
+    'item.reopened': {},
+    'item.reported': { phase: 'working', comment: '99' },
+  },
 };
 
 const kinds = Object.keys(lives) as readonly RecordKind[];
@@ -243,7 +261,7 @@ describe('an event', () => {
 describe('the kinds of records', () => {
   it('are complete', () => {
     expect(recordKinds.toSorted().join(' ')).toBe(
-      'artifact attempt check delivery landing ledger node plan queue resource schedule session task workspace',
+      'artifact attempt check delivery item landing ledger node plan queue resource schedule session task workspace',
     );
   });
 

@@ -257,6 +257,9 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   trigger: withSchedule,
   jobs: withSchedule,
   'jobs show': jobStarted,
+  'sources list': withSources,
+  'sources sync': withSources,
+  'sources show': withSources,
   'node list': () => asNode('build-1'),
   'node show': () => asNode('build-1'),
   'node drain': () => asNode('build-1'),
@@ -290,6 +293,11 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
 async function withSchedule(): Promise<Place> {
   const nightly = { type: 'cron', cron: '0 6 * * *', prompt: 'Look around' };
   return Promise.resolve(newScene(area, { agents: { coder: { schedules: { nightly } } } }).at);
+}
+
+async function withSources(): Promise<Place> {
+  const todo = { type: 'markdown', files: ['*.md'] };
+  return Promise.resolve(newScene(area, { sections: { sources: { todo } } }).at);
 }
 
 async function schedulePaused(): Promise<Place> {

@@ -17,7 +17,7 @@ import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { DoneHow, Task, TaskState } from '../../../packages/copse/src/tasks/rules/task.ts';
 import {
   type Undoing,
-  decideUndo,
+  decideFinished,
   findUndoable,
   undoDefinition,
   undoneBy,
@@ -120,7 +120,7 @@ describe('the task of an undo', () => {
 
   it('is in the queue from the beginning, and depends on nothing', () => {
     const to = { kind: 'landing', landing, target, attempt: null, head: commit } as const;
-    const decision = decideUndo({ id: undo, definition: undoDefinition(done(), 200), to }, at);
+    const decision = decideFinished({ id: undo, definition: undoDefinition(done(), 200), to }, at);
     if (decision.kind === 'refused') throw new Error('It may be undone.');
     const world = replay(decision.events);
     expect(world.task.get(undo)).toMatchObject({
@@ -140,7 +140,7 @@ describe('the task of an undo', () => {
 
   it('is in review if the policy is review', () => {
     const to = { kind: 'review', head: commit, pullRequest: null } as const;
-    const decision = decideUndo({ id: undo, definition: undoDefinition(done(), 200), to }, at);
+    const decision = decideFinished({ id: undo, definition: undoDefinition(done(), 200), to }, at);
     if (decision.kind === 'refused') throw new Error('It may be undone.');
     expect(replay(decision.events).task.get(undo)?.state).toMatchObject({
       status: 'in_review',

@@ -17,6 +17,9 @@ import { ObjectReader } from '../../../packages/copse/src/git/objects/object-rea
 import { git, gitLine, tryGit, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import { fetchBranches, pushDelete } from '../../../packages/copse/src/git/refs/remote.ts';
 import { openWorkRefs } from '../../../packages/copse/src/git/refs/work-refs.ts';
+import { markdownSource } from '../../../packages/copse/src/intake/markdown/source.ts';
+import { type Item, itemKey } from '../../../packages/copse/src/intake/rules/item.ts';
+import type { SourceSettings } from '../../../packages/copse/src/intake/rules/source.ts';
 import { openRescues } from '../../../packages/copse/src/workspaces/git/rescue/rescues.ts';
 import { ignoredIn, uncommittedIn } from '../../../packages/copse/src/git/worktrees/worktrees.ts';
 import {
@@ -36,6 +39,41 @@ interface Operation {
 }
 
 const branch = (name: string) => brand<BranchName>(name);
+
+const identity = {
+  GIT_AUTHOR_NAME: 'A',
+  GIT_AUTHOR_EMAIL: 'a@example.invalid',
+  GIT_COMMITTER_NAME: 'A',
+  GIT_COMMITTER_EMAIL: 'a@example.invalid',
+};
+
+const listSettings: SourceSettings = {
+  name: 'todo',
+  type: 'markdown',
+  place: '*.md',
+  intervalMs: 60_000,
+  onClosed: 'keep',
+  onlyFrom: null,
+  hasComments: false,
+  hasLabels: false,
+};
+
+function listItem(item: string, title: string): Item {
+  const nothing = { url: null, mark: '', given: '', isClosed: false, by: null, author: null, dependsOn: [] };
+  const task = brand<TaskId>('cp-task');
+  const id = itemKey('todo', item);
+  return {
+    id,
+    source: 'todo',
+    item,
+    title,
+    task,
+    ...nothing,
+    takenAt: timestamp(0),
+    changedAt: null,
+    report: null,
+  };
+}
 
 /** In this order, each on what the ones before it left. */
 export const operations: Readonly<Record<string, Operation>> = {
@@ -83,6 +121,23 @@ export const operations: Readonly<Record<string, Operation>> = {
         gitDir: path.join(gitDir, 'worktrees', 'task'),
         isThin: false,
       });
+    },
+  },
+  'tick a list': {
+    run: async (dir) => {
+      const input = '- [ ] One\n- [ ] Two\n';
+      const blob = await gitLine(dir, ['hash-object', '-w', '-t', 'blob', '--stdin'], { input, isRaw: true });
+      const tree = await gitLine(dir, ['mktree'], { input: `100644 blob ${blob}\tTODO.md\n` });
+      const env = { ...identity, GIT_AUTHOR_DATE: '@1 +0000', GIT_COMMITTER_DATE: '@1 +0000' };
+      const tip = brand<CommitId>(await gitLine(dir, ['commit-tree', tree, '-m', 'list'], { env }));
+      const target = async () => ({ branch: branch('main'), tip });
+      const list = markdownSource({ settings: listSettings, files: ['*.md'], dir, target });
+      const read = await list.read([]);
+      if (read.kind === 'failed') return read;
+      const known = read.items.map(({ id, title }) => listItem(id, title));
+      const ticked = await list.tick?.({ items: known.slice(0, 1), known, message: 'Tick a box' });
+      if (ticked?.kind !== 'ticked') return ticked;
+      return gitLine(dir, ['cat-file', 'blob', `${ticked.commit}:TODO.md`]);
     },
   },
   'show a difference': {

@@ -13,7 +13,7 @@ const facts = {
   task: brand<TaskId>('cp-1'),
   session: brand<SessionId>('se-1'),
   agent: brand<AgentName>('coder'),
-  workItem: { id: '42', title: 'Fix “it”; $(now)' },
+  workItem: { source: 'github', id: '42', url: 'https://forge.example/42', title: 'Fix “it”; $(now)' },
   repositoryRoot: '/r',
   strategy: 'git_worktree',
   worktree: {
@@ -34,6 +34,8 @@ test('an agent gets all facts about its work', () => {
     COPSE_WORKTREE_BASE_BRANCH: 'main',
     COPSE_WORK_ITEM_ID: '42',
     COPSE_WORK_ITEM_TITLE: 'Fix “it”; $(now)',
+    COPSE_WORK_ITEM_SOURCE: 'github',
+    COPSE_WORK_ITEM_URL: 'https://forge.example/42',
     COPSE_REPO_ROOT: '/r',
     COPSE_WORKSPACE_STRATEGY: 'git_worktree',
     COPSE_PORT: '4100',

@@ -38,7 +38,7 @@ export const configSchema = section(
     triggers: triggers.describe(
       'What starts an agent on request, by name: `copse trigger`, or a signed request.',
     ),
-    sources: z.record(name, source).describe('Sources of work items, by name. No effect yet.'),
+    sources: z.record(name, source).describe('Sources of work items, by name (guides/sources.md).'),
   },
   {
     agents: {},

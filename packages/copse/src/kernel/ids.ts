@@ -21,6 +21,8 @@ export type ScheduleId = Brand<string, 'ScheduleId'>;
 export type JobId = Brand<string, 'JobId'>;
 /** `<trigger>/<id of the delivery>`. */
 export type DeliveryId = Brand<string, 'DeliveryId'>;
+/** Of a work item of a source: see intake/rules/item.ts. */
+export type ItemId = Brand<string, 'ItemId'>;
 export type AgentName = Brand<string, 'AgentName'>;
 export type BranchName = Brand<string, 'BranchName'>;
 export type CommitId = Brand<string, 'CommitId'>;

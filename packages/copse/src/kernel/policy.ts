@@ -426,6 +426,26 @@ export const defaultPolicy = {
     /** Only issues that carry this label become tasks, so that strangers cannot hand out work. */
     label: 'copse',
     statusComments: true,
+    statusLabels: false,
+    onClosed: 'keep',
+    /** How often a source is looked at. */
+    everyMs: MINUTE,
+    /** How long a `command` may take. */
+    commandTimeoutMs: MINUTE,
+    /** Forges ask for at least a second between two writes. */
+    writeApartMs: SECOND,
+    /** How long a machine holds a source without renewing. */
+    holdMs: 3 * MINUTE,
+    /** How long a command waits for an orchestrator that looks at the sources. */
+    patienceMs: 20 * SECOND,
+    mostFiles: 200,
+    mostFileBytes: 4 * MEGABYTE,
+    /** Of all that a `command` prints. */
+    mostOutputBytes: 16 * MEGABYTE,
+    /** How long to wait after a rate limit that does not say when it ends. */
+    limitedMs: MINUTE,
+    /** Pages of a hundred items. */
+    mostPages: 20,
   },
 
   schedules: {

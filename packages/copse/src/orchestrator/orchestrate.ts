@@ -40,6 +40,7 @@ import { workspaceOf } from '../workspaces/act/context.ts';
 import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
 import type { RunContext } from '../queue/context.ts';
+import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
 import { findLost, shareLeft } from '../agents/act/share-left.ts';
 import { sharesWork } from '../workspaces/act/shared/share-work.ts';
@@ -66,6 +67,7 @@ export interface Pass {
  *   leaseAges     how long each lease has not changed, on a clock that does not jump
  *   pullRequests  when each pull request is looked at again
  *   schedules     whether the schedules of copse.yml are on the board
+ *   sources       when each source of work items is looked at again
  *   background    work for a task that goes on beside the passes: at most one for each task
  *   leading       queues that this process leads now
  *   memories      merges and verdicts that it found out about those queues
@@ -84,6 +86,7 @@ export class Orchestrator {
   readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
   readonly #schedules: ScheduleDuty;
+  readonly #sources: SourceDuty;
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
@@ -106,6 +109,7 @@ export class Orchestrator {
     this.#duty = new NodeDuty(context);
     this.#schedules = new ScheduleDuty(context, (reason) => this.#reportNote(reason));
     this.#pullRequests = new PullRequests(context, (task, reason) => this.#report(task, reason));
+    this.#sources = new SourceDuty(context, (reason) => this.#reportNote(reason));
   }
 
   async pass(): Promise<Pass> {
@@ -122,6 +126,7 @@ export class Orchestrator {
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#lookAtWorktrees();
+    this.#sources.pass();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     // Before the drain is on the board, only this process knows of it.
     const { waiting, hasStarted } =
@@ -175,17 +180,28 @@ export class Orchestrator {
 
   /** Nothing runs in the background. */
   get isQuiet(): boolean {
-    return this.#background.size === 0 && this.#leading.size === 0 && this.#dropping === null;
+    return (
+      this.#background.size === 0 &&
+      this.#leading.size === 0 &&
+      this.#dropping === null &&
+      this.#sources.isQuiet
+    );
   }
 
   async settle(): Promise<void> {
     while (!this.isQuiet)
-      await Promise.all([...this.#background.values(), ...this.#leading.values(), this.#dropping]);
+      await Promise.all([
+        ...this.#background.values(),
+        ...this.#leading.values(),
+        this.#dropping,
+        this.#sources.settle(),
+      ]);
   }
 
   /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#sources.stop();
     for (const { heads } of this.#memories.values()) await heads.stop();
     await this.settle();
     // On a board in a file the next process of this machine goes on with them.

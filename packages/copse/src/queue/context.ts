@@ -12,6 +12,7 @@ import type { Forge } from '../review/port.ts';
 import type { Merging, Resolving } from './ports/merging.ts';
 import type { UnusableAgent } from '../orchestrator/rules/schedule.ts';
 import type { Intake } from '../intake/ports/intake.ts';
+import type { Source, SourceMemories } from '../intake/port.ts';
 import type { Radar, RadarSight } from '../radar/port.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import type { Config } from '../config/schema.ts';
@@ -37,6 +38,9 @@ export interface RunContext extends WorkspaceContext {
   readonly agentCommand?: string;
   /** Absent: nothing comes in here but by commands. */
   readonly intake?: Intake;
+  /** Where work items come from. */
+  readonly sources: readonly Source[];
+  readonly sourceMemories: SourceMemories;
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
 }

@@ -261,7 +261,7 @@ function variablesToldOf(
     task: task.id,
     session,
     agent,
-    workItem: task.workItem && { id: task.workItem.id, title: task.title },
+    workItem: task.workItem && { ...task.workItem, title: task.title },
     repositoryRoot: context.root,
     strategy: strategyFor(context, task),
     worktree: worktree && { path, branch: worktree.branch, baseBranch: worktree.baseBranch },

@@ -66,7 +66,7 @@ export function attemptEnvironment(
     task: task.id,
     session,
     agent: name,
-    workItem: task.workItem && { id: task.workItem.id, title: task.title },
+    workItem: task.workItem && { ...task.workItem, title: task.title },
     repositoryRoot: root,
     strategy,
     worktree: worktree && { path, branch: worktree.branch, baseBranch: worktree.baseBranch },

@@ -14,6 +14,7 @@ import * as whatSessionsUse from './0004-what-sessions-use.ts';
 import * as mergeQueues from './0005-merge-queues.ts';
 import * as nodes from './0006-nodes.ts';
 import * as schedules from './0007-schedules.ts';
+import * as items from './0008-items.ts';
 import type { migratedVersion } from './version.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
@@ -26,6 +27,7 @@ const all = [
   mergeQueues.up,
   nodes.up,
   schedules.up,
+  items.up,
 ] as const;
 
 export const migrations: readonly Migration[] = all satisfies { readonly length: typeof migratedVersion };

@@ -10,6 +10,7 @@ import { type CheckEvent, type Check, evolveCheck } from '../../queue/rules/chec
 import { type Delivery, type DeliveryEvent, evolveDelivery } from '../../intake/rules/delivery.ts';
 import { type Resource, type ResourceEvent, evolveResource } from '../../machines/rules/fleet.ts';
 import { type Schedule, type ScheduleEvent, evolveSchedule } from '../../intake/rules/schedule.ts';
+import { type Item, type ItemEvent, evolveItem } from '../../intake/rules/item.ts';
 import { type Node, type NodeEvent, evolveNode, readNode } from '../../machines/rules/node.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, evolveLanding, readLanding } from '../../queue/rules/landing.ts';
@@ -48,6 +49,7 @@ export interface Records {
   readonly resource: Resource;
   readonly schedule: Schedule;
   readonly delivery: Delivery;
+  readonly item: Item;
 }
 
 interface Events {
@@ -65,6 +67,7 @@ interface Events {
   readonly resource: ResourceEvent;
   readonly schedule: ScheduleEvent;
   readonly delivery: DeliveryEvent;
+  readonly item: ItemEvent;
 }
 
 export type RecordKind = keyof Records;
@@ -91,6 +94,7 @@ const evolveByKind: Evolve = {
   resource: evolveResource,
   schedule: evolveSchedule,
   delivery: evolveDelivery,
+  item: evolveItem,
 };
 
 /** Records whose stored fields once had another shape. */

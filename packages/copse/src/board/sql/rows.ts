@@ -83,6 +83,7 @@ const toRowByKind: ToRow = {
     created_at: 0,
   }),
   delivery: (delivery) => ({ ...document(delivery), created_at: delivery.at }),
+  item: (item) => ({ ...document(item), task: item.task, source: item.source, created_at: item.takenAt }),
 };
 
 export function toRow<K extends RecordKind>(kind: K, record: Records[K]): RowOf<K> {

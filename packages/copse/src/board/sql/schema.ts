@@ -63,6 +63,7 @@ export interface BoardTables {
   queues: Row & { created_at: number };
   nodes: Row & { created_at: number; seen_at: number | null };
   resources: Row & { holder: string | null; held_until: number | null; created_at: number };
+  items: OfTask & { source: string };
   schedules: Row & { agent: string; next_at: number | null; created_at: number };
   deliveries: Row & { created_at: number };
 }
@@ -86,6 +87,7 @@ export const tableOf = {
   resource: 'resources',
   schedule: 'schedules',
   delivery: 'deliveries',
+  item: 'items',
 } as const satisfies Record<RecordKind, keyof BoardTables>;
 
 /** Column types that differ between the engines. */

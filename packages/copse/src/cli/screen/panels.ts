@@ -136,14 +136,14 @@ function lengthOf({ needsYou, working, landing, ready, counts }: Overview, detai
 
 const OTHERS = 5;
 
-interface Item {
+interface PanelItem {
   readonly task: TaskId;
   readonly lines: readonly string[];
 }
 
 interface Section {
   readonly heading: string;
-  readonly items: readonly Item[];
+  readonly items: readonly PanelItem[];
   /** Further ones that the overview does not hold. */
   readonly unseen: number;
   /** The command that lists all of them. */
@@ -213,7 +213,7 @@ const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yello
   landing: ['!', 'red'],
 };
 
-function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: PanelLook): Item {
+function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: PanelLook): PanelItem {
   const { task, title, kind, reason, command, unblocks } = need;
   const [mark, colour] = needMarks[kind];
   const beginning = head(mark, need, at);
@@ -230,7 +230,7 @@ function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: 
 const LEAST_REASON = 12;
 
 /** In columns: agents and phases have the width of the longest one. */
-function workingItems(working: readonly WorkingTask[], at: Timestamp, look: PanelLook): readonly Item[] {
+function workingItems(working: readonly WorkingTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {
   const who = working.map(({ agent, node }) => oneLine(`${agent}${node === null ? '' : ` on ${node}`}`));
   const phases = working.map(({ phase, isByHand }) =>
     isByHand ? 'by hand' : (phase ?? '').replaceAll('_', ' '),
@@ -247,7 +247,7 @@ function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Pane
 const MOST_AGENT = 14;
 const MOST_PHASE = 11;
 
-function landingItems(landing: readonly LandingTask[], at: Timestamp, look: PanelLook): readonly Item[] {
+function landingItems(landing: readonly LandingTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {
   const rows = landing.map((one) => {
     const { task, title, position, of, target, why } = one;
     const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
@@ -257,7 +257,7 @@ function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Pane
   return rowItems(rows, look.waitLines, look);
 }
 
-function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: PanelLook): readonly Item[] {
+function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {
   const rows = ready.map((one) => ({
     task: one.task,
     beginning: head(' ', one, at),
@@ -275,7 +275,11 @@ interface Row {
   readonly more: string;
 }
 
-function rowItems(rows: readonly Row[], linesEach: 1 | 2, { columns, style }: PanelLook): readonly Item[] {
+function rowItems(
+  rows: readonly Row[],
+  linesEach: 1 | 2,
+  { columns, style }: PanelLook,
+): readonly PanelItem[] {
   const texts = rows.map(({ title, more }) => [oneLine(title), oneLine(more)] as const);
   const room = columns - Math.max(0, ...rows.map(({ beginning }) => widthOfText(beginning))) - 1;
   const left = widest(

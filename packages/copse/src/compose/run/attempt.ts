@@ -14,6 +14,7 @@ import { recordProcesses } from '../../processes/start/recorder.ts';
 import { attemptFiles, readOrders } from '../../agents/files/attempt-files.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
+import { openSourceMemories } from '../../intake/files/memory.ts';
 import { runCommands, runOrFail } from '../../workspaces/files/commands.ts';
 import { openContextFiles } from '../../agents/files/context-files.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
@@ -125,6 +126,9 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     artifacts: openArtifacts(home),
     runners,
     agents: [agent],
+    // A runner looks at none: they are the orchestrator's.
+    sources: [],
+    sourceMemories: openSourceMemories(home),
     landing: agent.landing,
     finish: agent.finish,
     agent,

@@ -24,6 +24,8 @@ import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
+import { sourcesOf } from './sources.ts';
+import { openSourceMemories } from '../../intake/files/memory.ts';
 import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
 import { configFrom } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -66,6 +68,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     mainCheckout: repository.configFolder,
     pushTimeoutMs: workspaces.policy.workspace.fetchTimeoutMs,
   });
+  const sourceMemories = openSourceMemories(home);
   const context: RunContext = {
     ...workspaces,
     policy,
@@ -97,6 +100,15 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
     ...(intake && { intake }),
+    sourceMemories,
+    sources: sourcesOf(settings.sources, {
+      dir,
+      repository,
+      workspaces,
+      env: surroundings.env,
+      memories: sourceMemories,
+      forge: landing.forge,
+    }),
     landing,
     finish,
   };
@@ -117,6 +129,7 @@ type RunSettings = Pick<RunContext, 'agents' | 'intake' | 'landing' | 'finish'> 
   Pick<OpenRun, 'unusable'> & {
     readonly board: string | undefined;
     readonly checks: ChecksConfinement;
+    readonly sources: Config['sources'];
   };
 
 /** Of copse.yml; for a command of an attempt, those that the attempt was started with. */
@@ -130,16 +143,16 @@ async function settingsFor(
     const { agent } = own;
     const { landing, finish } = agent;
     const usual = { agents: [agent], unusable: [], landing, finish };
-    return { ...usual, board: undefined, checks: { landing, agents: [agent] } };
+    return { ...usual, board: undefined, checks: { landing, agents: [agent] }, sources: {} };
   }
   const config = await withCommand(await configOf(repository), command);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
-  const { finish, board } = config;
+  const { finish, board, sources } = config;
   const landing = landingFor(config.landing, config.workspace);
   const checks = { landing, agents: Object.values(config.agents), board };
   // With another agent than those of copse.yml, their schedules are not this process's.
   const intake = command === undefined ? await intakeOf(config) : undefined;
-  return { agents, unusable, landing, finish, board, checks, ...(intake && { intake }) };
+  return { agents, unusable, landing, finish, board, checks, sources, ...(intake && { intake }) };
 }
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

@@ -134,6 +134,16 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'schedule.removed': ({ id }) => `schedule ${id} removed`,
   'delivery.received': ({ trigger, task, source }) =>
     `trigger ${trigger} got a request: ${task ?? `source ${source} is read`}`,
+  'item.taken': ({ source, item }) => `comes from ${source}#${oneLine(item)}`,
+  'item.changed': ({ isGiven }) =>
+    isGiven ? 'its work item changed, and the task with it' : 'its work item changed upstream',
+  'item.linked': ({ dependsOn }) =>
+    dependsOn.length === 0
+      ? 'its work item waits for no other'
+      : `its work item waits for ${named([...dependsOn])}`,
+  'item.closed': () => 'its work item was closed',
+  'item.reopened': () => 'its work item was opened again',
+  'item.reported': ({ phase }) => `its work item was told: ${phase}`,
 };
 
 const plainNames: Readonly<Record<string, string>> = { dependsOn: 'dependencies', workItem: 'work item' };

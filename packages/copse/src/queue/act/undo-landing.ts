@@ -15,21 +15,19 @@ import {
   type LandingId,
   type LedgerEntryId,
   type TaskId,
-  type WorkspaceId,
   brand,
   drawId,
   parseTaskId,
   taskIdDraws,
 } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
-import { branchName, chooseBranchPattern, isoDate, slug } from '../../workspaces/rules/naming.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import type { Submission } from '../../tasks/rules/outcomes.ts';
-import { decideUndo, findUndoable, undoDefinition } from '../rules/undo-landing.ts';
+import { decideFinished, findUndoable, undoDefinition } from '../rules/undo-landing.ts';
 import type { BoardReader } from '../../board/port.ts';
 import type { Diff } from '../../workspaces/ports/worktrees.ts';
 import type { CommitSummary, Reverted, Reverting } from '../ports/merging.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
+import { freeBranch, recordBranch, submission } from './finished-task.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { branchRef } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../context.ts';
@@ -124,7 +122,7 @@ interface Made extends Undoable {
 
 async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> {
   const { undo, head, landing, onto, task } = made;
-  const branch = await freeBranch(context, undo, task);
+  const branch = await freeBranch(context, undo, `undo ${task.title}`, 'undo');
   if (branch === undefined) {
     const reason = `There is no free branch name for ${undo}.`;
     return refused('wrong_status', reason, `copse undo ${task.id}`);
@@ -139,7 +137,7 @@ async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> 
       change.refuse(refused('wrong_status', `${task.id} changed during the undo.`, `copse undo ${task.id}`));
     const definition = undoDefinition(task, context.policy.text.titleLength);
     const to = submission(context, { branch, head, target: landing.target });
-    await change.apply(decideUndo({ id: undo, definition, to }, change.at));
+    await change.apply(decideFinished({ id: undo, definition, to }, change.at));
     await recordBranch(context, change, { task: undo, branch, target: landing.target, onto });
     await note(context, change, made);
     return change.require('task', undo);
@@ -147,64 +145,6 @@ async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> 
   if (outcome.kind === 'refused')
     await context.git.moveRef(branchRef(branch), head, null, 'copse: not needed');
   return outcome;
-}
-
-/** Undefined when every name is taken. */
-async function freeBranch(
-  { git, settings, policy, clock }: UndoContext,
-  id: TaskId,
-  { title }: Task,
-): Promise<BranchName | undefined> {
-  const pattern = chooseBranchPattern(
-    { pattern: settings.branch_pattern, workItem: undefined, schedule: undefined },
-    policy.naming,
-  );
-  const short = id.slice(-policy.naming.shortIdLength);
-  const date = isoDate(clock.now());
-  const named = branchName(pattern, {
-    task: id,
-    slug: slug(`undo ${title}`, policy.naming),
-    agent: 'undo',
-    workItem: undefined,
-    jobId: short,
-    date,
-    schedule: policy.naming.manualSchedule,
-  });
-  const names = [...(named.kind === 'accepted' ? [named.branch] : []), brand<BranchName>(`${id}-undo`)];
-  for (const branch of names) if ((await git.tip(branchRef(branch))) === undefined) return branch;
-  return undefined;
-}
-
-/** As for finished work: into the queue, or to review. */
-function submission(
-  { landing: { policy }, random }: UndoContext,
-  of: { readonly branch: BranchName; readonly head: CommitId; readonly target: BranchName },
-): Submission {
-  const { branch, head, target } = of;
-  if (policy === 'auto') {
-    const landing = brand<LandingId>(drawId('la-', random));
-    return { kind: 'landing', landing, target, attempt: null, head };
-  }
-  const wanted = { is: 'wanted', branch, target, note: null, summary: null } as const;
-  return { kind: 'review', head, pullRequest: policy === 'pr' ? wanted : null };
-}
-
-/** Without a folder: one is made from the branch when an agent works on it. */
-async function recordBranch(
-  { node, random, worktreeFolder }: UndoContext,
-  change: Change,
-  of: {
-    readonly task: TaskId;
-    readonly branch: BranchName;
-    readonly target: BranchName;
-    readonly onto: CommitId;
-  },
-): Promise<void> {
-  const id: WorkspaceId = brand(drawId('ws-', random));
-  const { task, branch, target, onto } = of;
-  const worktree = { path: `${worktreeFolder}/${task}`, branch, baseBranch: target, baseCommit: onto };
-  const what = { task, node, strategy: 'git_worktree', worktree } as const;
-  await change.apply(decided({ type: 'workspace.prepared', id, at: change.at, ...what }));
 }
 
 async function note(context: UndoContext, change: Change, made: Made): Promise<void> {

@@ -7,7 +7,7 @@ import { type Decision, type Refused, refused } from '../../kernel/decision.ts';
 import type { LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Landing, LandingEvent } from './landing.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
-import type { Task, TaskDefinition, TaskStatus } from '../../tasks/rules/task.ts';
+import type { Task, TaskDefinition, TaskOrigin, TaskStatus } from '../../tasks/rules/task.ts';
 import { decideCreate } from '../../tasks/rules/decisions.ts';
 import type { TaskEvent } from '../../tasks/rules/events.ts';
 import { type Submission, decideSubmit } from '../../tasks/rules/outcomes.ts';
@@ -64,14 +64,19 @@ export function undoneBy(ledger: readonly LedgerEntry[], landing: LandingId): Ta
 }
 
 /** A task that is finished when it is created. */
-export function decideUndo(
-  undo: { readonly id: TaskId; readonly definition: TaskDefinition; readonly to: Submission },
+export function decideFinished(
+  task: {
+    readonly id: TaskId;
+    readonly definition: TaskDefinition;
+    readonly to: Submission;
+    readonly origin?: TaskOrigin;
+  },
   at: Timestamp,
 ): Decision<TaskEvent | LandingEvent> {
-  const created = decideCreate(undo.id, undo.definition, () => undefined, at);
+  const created = decideCreate(task.id, task.definition, () => undefined, at, { origin: task.origin });
   if (created.kind === 'refused') return created;
   const [first, ...rest] = created.events;
-  return { kind: 'decided', events: [first, ...rest, ...decideSubmit(undo.id, undo.to, at)] };
+  return { kind: 'decided', events: [first, ...rest, ...decideSubmit(task.id, task.to, at)] };
 }
 
 export function undoDefinition(task: Task, limit: number): TaskDefinition {

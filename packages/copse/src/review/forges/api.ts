@@ -9,7 +9,7 @@ import type { ForgeProblem } from '../port.ts';
 import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   /** Relative, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;

@@ -58,12 +58,15 @@ export function openForge(options: ForgeOptions): Forge {
   };
 }
 
-interface KnownForge {
+export interface KnownForge {
   readonly kind: 'github' | 'gitlab';
   readonly place: RemotePlace;
 }
 
-function findPlace({ remote, kind }: ForgeOptions): KnownForge | { readonly reason: string } {
+export function findPlace({
+  remote,
+  kind,
+}: Pick<ForgeOptions, 'remote' | 'kind'>): KnownForge | { readonly reason: string } {
   const at = remote.address();
   if ('reason' in at) return at;
   const place = parseRemote(at.address);
@@ -76,8 +79,8 @@ function findPlace({ remote, kind }: ForgeOptions): KnownForge | { readonly reas
   return { reason };
 }
 
-async function apiFor(
-  { environment, timeoutMs }: ForgeOptions,
+export async function apiFor(
+  { environment, timeoutMs }: Pick<ForgeOptions, 'environment' | 'timeoutMs'>,
   { kind, place }: KnownForge,
 ): Promise<Api | { readonly reason: string }> {
   const host = place.host ?? PUBLIC[kind];

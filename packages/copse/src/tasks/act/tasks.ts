@@ -164,6 +164,20 @@ export function blankDefinition(policy: Policy): TaskDefinition {
   };
 }
 
+/** In a transaction of the caller. The reason when they are refused; null: done, or nothing to do. */
+export async function setDependencies(
+  change: Change,
+  id: TaskId,
+  dependsOn: readonly TaskId[],
+): Promise<string | null> {
+  const task = await change.require('task', id);
+  if (dependsOn.toSorted().join() === task.dependsOn.toSorted().join()) return null;
+  const decision = await dependencyDecision(change, task, dependsOn);
+  if (decision.kind === 'refused') return decision.refusal.reason;
+  await change.apply(decision);
+  return null;
+}
+
 async function stopWaitingFor(change: Change, dependant: TaskId, id: TaskId): Promise<void> {
   const { dependsOn } = await change.require('task', dependant);
   await dependOn(
@@ -174,9 +188,12 @@ async function stopWaitingFor(change: Change, dependant: TaskId, id: TaskId): Pr
 }
 
 async function dependOn(change: Change, id: TaskId, dependsOn: readonly TaskId[]): Promise<void> {
-  const task = await change.require('task', id);
+  await change.apply(await dependencyDecision(change, await change.require('task', id), dependsOn));
+}
+
+async function dependencyDecision(change: Change, task: Task, dependsOn: readonly TaskId[]) {
   const statuses = await change.board.statuses(dependsOn);
   const edges = await change.board.dependencyGraph(dependsOn);
   const statusOf = (dependency: TaskId) => statuses.get(dependency);
-  await change.apply(decideDependencies(task, dependsOn, { statusOf, edges }, change.at));
+  return decideDependencies(task, dependsOn, { statusOf, edges }, change.at);
 }

@@ -43,7 +43,7 @@ export function furnishingOf(
       task: task.id,
       session,
       agent,
-      workItem: task.workItem && { id: task.workItem.id, title: task.title },
+      workItem: task.workItem && { ...task.workItem, title: task.title },
       repositoryRoot: root,
       strategy: settings.strategy,
       worktree: { path: of.path, branch: of.branch, baseBranch: of.base },

@@ -9,7 +9,7 @@ export interface EnvironmentFacts {
   /** Null when a person works on the task by hand, as with the other two. */
   readonly session: SessionId | null;
   readonly agent: AgentName | null;
-  readonly workItem: (Pick<WorkItem, 'id'> & { readonly title: string }) | null;
+  readonly workItem: (WorkItem & { readonly title: string }) | null;
   readonly repositoryRoot: string;
   readonly strategy: Workspace['strategy'];
   /** Null for tasks without code. */
@@ -33,6 +33,8 @@ export function agentEnvironment(facts: EnvironmentFacts): Readonly<Record<strin
     COPSE_WORKTREE_BASE_BRANCH: worktree?.baseBranch,
     COPSE_WORK_ITEM_ID: workItem?.id,
     COPSE_WORK_ITEM_TITLE: workItem?.title,
+    COPSE_WORK_ITEM_SOURCE: workItem?.source,
+    COPSE_WORK_ITEM_URL: workItem?.url,
     COPSE_REPO_ROOT: facts.repositoryRoot,
     COPSE_WORKSPACE_STRATEGY: facts.strategy,
     ...portVariables(facts.ports),

@@ -6,6 +6,7 @@ import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { attemptView, workspaceView } from '../../../operations/views/task-views.ts';
+import { itemView } from '../../../operations/views/source-views.ts';
 import { artifactView, ledgerView, taskView } from '../../../operations/views/views.ts';
 import type { Undoing } from '../../../queue/rules/undo-landing.ts';
 import { formatPriority } from '../../../tasks/rules/priority.ts';
@@ -58,6 +59,7 @@ function view(task: Task, facts: ShowFacts) {
     dependants: facts.dependants,
     ledger: facts.ledger.map(ledgerView),
     artifacts: facts.artifacts.map(artifactView),
+    item: facts.item ? itemView(facts.item, task.state.status) : null,
   };
 }
 
@@ -76,6 +78,20 @@ function undoneText(undoing: Undoing): string | null {
   return undoing.kind === 'undone'
     ? `by ${undoing.by}`
     : `not yet: ${undoing.by} ${statusPredicate(undoing.status)}`;
+}
+
+/** Its work item, and what there is to know about it. */
+function itemText({ workItem }: Task, { item }: ShowFacts): string | null {
+  if (workItem === null) return null;
+  const marks = [
+    item?.changedAt == null ? null : 'changed upstream',
+    item?.isClosed ? 'closed upstream' : null,
+    item?.by == null ? null : `asked for by ${item.by}`,
+    item?.report == null ? null : `told: ${item.report.phase}`,
+  ].filter((mark) => mark !== null);
+  const url = workItem.url === null ? '' : ` ${workItem.url}`;
+  const more = marks.length === 0 ? '' : ` (${marks.join(', ')})`;
+  return shown(`${workItem.source}#${workItem.id}${url}${more}`);
 }
 
 function warningsText(notes: readonly string[]): string | null {
@@ -110,6 +126,7 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
     ['branch', branchText(facts)],
     ['landed', landedText(facts, now)],
     ['accept', list(task.accept)],
+    ['item', itemText(task, facts)],
     ['waits', waitsText(task, now)],
     ['undone', undoneText(facts.undoing)],
     ['attention', facts.question || !facts.attention ? null : waitingClause(facts.attention, facts.message)],

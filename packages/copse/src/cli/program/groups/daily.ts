@@ -34,11 +34,12 @@ function addWatch(program: CopseCommand, on: On): void {
 
 function addAdd(program: CopseCommand, on: On): void {
   const { priority, kind } = defaultPolicy.task;
-  withDefinition(program.command('add').argument('<title...>', 'what to do, in a few words'))
+  withDefinition(program.command('add').argument('[title...]', 'what to do, in a few words'))
     .description('Add a task to the board.')
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
     .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
+    .option('--item <source#id>', 'a work item of a source instead of a title, as github#12')
     .option('--json', 'print the task as JSON')
     .details(`Without options, a task is p${priority}, of kind ${kind}, and for any agent.`)
     .examples([

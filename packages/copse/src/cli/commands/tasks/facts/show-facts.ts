@@ -47,6 +47,7 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
     statuses: await board.statuses(dependsOn),
     ledger: await board.list('ledger', { task: id }),
     artifacts: await board.list('artifact', { task: id }),
+    item: task.workItem === null ? undefined : (await board.list('item', { task: id })).at(0),
   };
 }
 

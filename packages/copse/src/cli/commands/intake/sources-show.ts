@@ -1,0 +1,46 @@
+import { itemsOf } from '../../../intake/act/sync.ts';
+import { sourceNamed } from '../../../intake/act/one-item.ts';
+import { spanText } from '../../../kernel/time.ts';
+import { shown } from '../../../kernel/text.ts';
+import { itemView, sourceView } from '../../../operations/views/source-views.ts';
+import { CommandFailed } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { withRun } from '../../with-run.ts';
+import { lastLookText } from './source-text.ts';
+
+export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
+  await withRun(cli, {}, async (context) => {
+    const source = sourceNamed(context, words[0] ?? '');
+    if ('kind' in source && source.kind === 'refused') throw new CommandFailed(source.refusal);
+    if ('kind' in source) return;
+    const items = await itemsOf(context, source.name);
+    const memory = context.sourceMemories.load(source.name);
+    const statuses = await context.board.statuses(items.map(({ task }) => task));
+    if (options.json)
+      return cli.output.json({
+        ...sourceView(source, memory, items.length),
+        items: items.map((item) => itemView(item, statuses.get(item.task))),
+      });
+    const { type, place, intervalMs, onClosed, onlyFrom } = source;
+    const rows = [
+      ['source', `${source.name} (${type})`],
+      ['place', place],
+      ['interval', spanText(intervalMs)],
+      ['on closed', onClosed === 'cancel' ? 'cancels the task' : 'keeps the task'],
+      ['only from', onlyFrom?.join(', ') ?? 'everyone who may'],
+      ['state', lastLookText(memory, context.clock.now())],
+    ] as const;
+    for (const [name, text] of rows)
+      cli.output.line(`${cli.output.style('dim', name.padEnd(10))} ${shown(text)}`);
+    for (const item of items) {
+      const status = (statuses.get(item.task) ?? 'deleted').replaceAll('_', ' ');
+      const marks = [
+        item.isClosed ? 'closed' : null,
+        item.changedAt === null ? null : 'changed upstream',
+        item.by === null ? null : `asked for by ${item.by}`,
+      ].filter((mark) => mark !== null);
+      const more = marks.length === 0 ? '' : ` (${marks.join(', ')})`;
+      cli.output.line(`${item.task}  ${status}  ${shown(`${item.item} ${item.title}`)}${shown(more)}`);
+    }
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * The sources of an orchestrator: those that are due are looked at one after another, beside the passes, and told what became
+ * of their items. A failure is said once, and followed by a backoff; a rate limit is waited for. The times are not on the board: a new
+ * orchestrator looks at once.
+ */
+
+import { backoffMs } from '../../kernel/backoff.ts';
+import { type EventNumber, type Timestamp, timestamp } from '../../kernel/ids.ts';
+import { LeadSilence } from '../../queue/lead/leadership.ts';
+import type { RunContext } from '../../queue/context.ts';
+import type { Source, SourceProblem } from '../port.ts';
+import { holdSource } from './hold.ts';
+import { dueReports, reportDue } from './report.ts';
+import { syncSource } from './sync.ts';
+
+interface Times {
+  readonly nextMs: number;
+  readonly failures: number;
+  /** The last event of the board when its reports were last looked at. */
+  readonly event: number;
+}
+
+export class SourceDuty {
+  readonly #context: RunContext;
+  readonly #onProblem: (reason: string) => void;
+  readonly #times = new Map<string, Times>();
+  readonly #silence = new LeadSilence();
+  #running: Promise<void> | null = null;
+  #isStopping = false;
+
+  constructor(context: RunContext, onProblem: (reason: string) => void) {
+    this.#context = context;
+    this.#onProblem = onProblem;
+  }
+
+  get isQuiet(): boolean {
+    return this.#running === null;
+  }
+
+  async settle(): Promise<void> {
+    await this.#running;
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  /** Begins what is due, and does not wait for it. */
+  pass(): void {
+    if (this.#running !== null || this.#isStopping || this.#context.sources.length === 0) return;
+    this.#running = this.#look()
+      .catch((error: unknown) => this.#onProblem(error instanceof Error ? error.message : String(error)))
+      .finally(() => {
+        this.#running = null;
+      });
+  }
+
+  async #look(): Promise<void> {
+    for (const source of this.#context.sources) {
+      if (this.#isStopping) return;
+      await this.#lookAt(source);
+    }
+  }
+
+  /** A webhook says that the source changed; what changed is for the look to find out. */
+  async #isWoken(name: string, { event }: Times): Promise<boolean> {
+    if (event < 0) return false;
+    const query = { after: event as EventNumber, limit: 100, types: ['delivery.received'] as const };
+    const received = await this.#context.board.events(query);
+    return received.some((one) => one.event.type === 'delivery.received' && one.event.source === name);
+  }
+
+  async #lookAt(source: Source): Promise<void> {
+    const { board, clock, policy, sourceMemories } = this.#context;
+    const { name } = source;
+    const times = this.#times.get(name) ?? { nextMs: -Infinity, failures: 0, event: -1 };
+    const until = sourceMemories.load(name).limit?.until ?? null;
+    if (until !== null && until > clock.now()) return;
+    const event = await board.lastEvent();
+    const isChanged = times.failures === 0 && event !== times.event;
+    const isDue = clock.elapsedMs() >= times.nextMs || (isChanged && (await this.#isWoken(name, times)));
+    if (!isDue && !(isChanged && (await dueReports(this.#context, source)).length > 0)) {
+      this.#times.set(name, { ...times, event });
+      return;
+    }
+    const options = { silence: this.#silence, isKept: true };
+    const held = await holdSource(
+      this.#context,
+      name,
+      async (hold): Promise<SourceProblem | null> => {
+        const synced = isDue ? await syncSource(this.#context, source) : null;
+        if (synced?.kind === 'failed') return synced;
+        const reported = await reportDue(this.#context, source, hold);
+        if (reported.kind === 'failed') return reported;
+        for (const note of reported.notes) this.#onProblem(note);
+        return null;
+      },
+      options,
+    );
+    // Another machine or process looks at it.
+    const problem = held.kind === 'held' ? held.value : null;
+    const failures = problem === null ? 0 : times.failures + 1;
+    const { firstAgainMs, mostAgainMs } = policy.pullRequest;
+    const waitMs =
+      problem === null
+        ? source.intervalMs
+        : backoffMs(failures, { firstMs: firstAgainMs, mostMs: mostAgainMs });
+    const nextMs = isDue || problem !== null ? clock.elapsedMs() + waitMs : times.nextMs;
+    this.#times.set(name, { nextMs, failures, event });
+    if (held.kind === 'held') remember(this.#context, name, problem, isDue);
+    if (problem !== null) this.#onProblem(`Source ${name}: ${problem.reason}`);
+  }
+}
+
+/** For `copse sources list`, which is another process. */
+export function remember(
+  { clock, sourceMemories }: RunContext,
+  name: string,
+  problem: SourceProblem | null,
+  isSync: boolean,
+): void {
+  const syncedAt: Timestamp = timestamp(clock.now());
+  const { limit } = sourceMemories.load(name);
+  const until = problem?.until ?? null;
+  sourceMemories.save(name, {
+    problem: problem?.reason ?? null,
+    limit: until === null ? limit && { ...limit, until: null } : { remaining: limit?.remaining ?? 0, until },
+    ...(isSync && problem === null && { syncedAt }),
+  });
+}

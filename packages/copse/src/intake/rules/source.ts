@@ -1,0 +1,29 @@
+/** Sources of work items, and an item as its source has it. */
+
+type SourceType = 'markdown' | 'github' | 'gitlab' | 'linear' | 'command';
+
+export interface SourceSettings {
+  readonly name: string;
+  readonly type: SourceType;
+  /** For people: the repository, the files or the command. */
+  readonly place: string;
+  readonly intervalMs: number;
+  readonly onClosed: 'keep' | 'cancel';
+  /** Null: everyone. */
+  readonly onlyFrom: readonly string[] | null;
+  readonly hasComments: boolean;
+  readonly hasLabels: boolean;
+}
+
+/** An item as the source has it now. */
+export interface SeenItem {
+  /** At the source. */
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+  readonly url: string | null;
+  readonly author: string | null;
+  readonly isClosed: boolean;
+  /** Items of the same source that come first. */
+  readonly dependsOn: readonly string[];
+}
