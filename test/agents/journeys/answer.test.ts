@@ -177,7 +177,11 @@ describe('an open question', () => {
 test('a task without an open question cannot be answered, and every refusal names a command', async () => {
   const { project, task, here } = await newSession();
   const silent = await copse(['answer', task], here);
-  expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks no question') });
+  expect(silent).toMatchObject({
+    code: 4,
+    stdout: '',
+    stderr: expect.stringContaining('has no open question'),
+  });
   const ready = await project.addTask('Not begun');
   const refused = await refusedWith(['answer', ready, 'allow'], here);
   expect(refused).toMatchObject({ exit: 4, code: 'wrong_status' });

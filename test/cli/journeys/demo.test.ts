@@ -50,7 +50,14 @@ function oddMachine(): Readonly<Record<string, string>> {
     GIT_DIR: path.join(area, 'nowhere'),
     GIT_AUTHOR_NAME: '',
     COPSE_BOARD: 'postgres://nobody.invalid/none',
+    PATH: pathWithoutCopse(),
   };
+}
+
+/** `npm ci` in a built clone puts one into `node_modules/.bin`. */
+function pathWithoutCopse(): string {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  return folders.filter((folder) => !existsSync(path.join(folder, 'copse'))).join(path.delimiter);
 }
 
 describe('the whole demo', () => {
@@ -167,7 +174,7 @@ describe('the whole demo', () => {
     expect(git(folder, 'for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
     // The queue keeps the worktree in which it runs checks.
     const worktrees = git(folder, 'worktree', 'list').split('\n');
-    expect(worktrees.filter((line) => !line.includes('/.copse/queue/'))).toHaveLength(1);
+    expect(worktrees.filter((line) => !line.includes('/copse-queue-'))).toHaveLength(1);
     expect(ended.stdout).toContain('0 leftovers');
   });
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const schedule = 'hourly: { type: interval, interval: 1h, prompt: Look }';
   writeFileSync(
     path.join(at.cwd, 'copse.yml'),
-    `agents: { c: { command: "true", schedules: { ${schedule} } } }\n`,
+    `agents: { c: { command: "true", schedules: { ${schedule} } } }\nsources: { lists: { type: markdown, files: [TODO.md] } }\n`,
   );
   await printed(['list'], at);
   ({ job } = await answer<{ job: string }>(['schedule', 'run', 'hourly'], at));
@@ -85,6 +85,8 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
   'board restore': () => ['board', 'restore'],
   'schedule list': () => ['schedule', 'list'],
   'schedule show': () => ['schedule', 'show', 'hourly'],
+  'sources list': () => ['sources', 'list'],
+  'sources show': () => ['sources', 'show', 'lists'],
   jobs: () => ['jobs'],
   'jobs show': () => ['jobs', 'show', job],
   'node list': () => ['node', 'list'],
@@ -96,7 +98,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
 
 /** They change something, and print records through the same views. */
 const writing =
-  /^(add|edit|delete|plan add|ledger add|work|tend|sweep|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
+  /^(add|edit|delete|plan add|ledger add|work|tend|sweep|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|sources sync|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
 
 interface Known {
   name(): string;

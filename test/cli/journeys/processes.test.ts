@@ -178,5 +178,5 @@ describe('as a process', () => {
 
 /** How long ago something was is not the same a moment later. */
 function ageless({ stdout, ...rest }: Finished): Finished {
-  return { ...rest, stdout: stdout.replaceAll(/ *\b\d+s\b/g, ' a while') };
+  return { ...rest, stdout: stdout.replaceAll(/ *\b\d+[sm]\b/g, ' a while') };
 }

@@ -105,6 +105,7 @@ describe('copse add', () => {
       summary: null,
       warnings: [],
       usage: null,
+      item: null,
     };
     expect(shown).toEqual({ ...added, ...nothingYet, dependants: [], ledger: [], artifacts: [] });
     const { body: _, ...summary } = added as TaskDocument & { body: string };

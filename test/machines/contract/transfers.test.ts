@@ -46,8 +46,11 @@ it('a transfer that makes progress may take longer than the timeout; anything el
   expect(pushed.stderr).not.toMatch(/objects|%|\r/);
 });
 
-it('a transfer that stands still is ended, and says so', async () => {
-  const push = slowRemote('exec sleep 30');
+it.each([
+  ['silent', 'exec sleep 30'],
+  ['after its last progress', 'printf "Writing objects: 100%% (3/3), done.\\n" >&2; exec sleep 30'],
+])('a transfer that stands still is ended, and says so: %s', async (_, hook) => {
+  const push = slowRemote(hook);
   const ended = await push({ isTransfer: true });
   expect(ended).toMatchObject({ because: 'unreachable' });
   expect('reason' in ended && ended.reason).toMatch(/it (made no progress for|took longer than) 700 ms/);

@@ -140,7 +140,7 @@ describe('while agents work', () => {
     const other = await copse(['attach', id('is paused')], at);
     expect(other).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('has no terminal: its agent has ended.'),
+      stderr: expect.stringContaining('has no terminal: plain does not run in tmux'),
     });
     const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
     tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);

@@ -77,13 +77,13 @@ describe('an agent that copse.yml does not have', () => {
     const scene = newScene(area, { agents: { planner: {}, coder: {} } });
     const { code, stderr } = await copse(['add', 'One', '--agent', 'codr'], scene.at);
     expect(code).toBe(2);
-    expect(stderr).toContain('"codr"; it has planner, coder. Did you mean coder?');
+    expect(stderr).toContain('has no agent "codr". Did you mean coder? Agents: planner, coder.');
     expect(await scene.tasks()).toEqual(new Map());
     const id = await scene.add('Two', 'true');
     const edited = await copse(['edit', id, '--agent', 'ghost'], scene.at);
     expect(edited).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('it has planner, coder.') as string,
+      stderr: expect.stringContaining('Agents: planner, coder.') as string,
     });
   });
 

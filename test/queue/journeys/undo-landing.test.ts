@@ -151,7 +151,7 @@ test('is reviewed if work is reviewed, and lands on the target of the work', asy
   const task = reviews[0]?.task.id ?? '';
   expect(await printed(['review', task], scene.at)).toContain('-work\n');
   const listed = await printed(['worktrees'], scene.at);
-  expect(listed).toContain(`${task} NO_FOLDER`);
+  expect(listed).toContain(`${task} NO FOLDER`);
   expect(listed).toContain('only a branch, made by copse undo');
   expect(listed).not.toMatch(/MISSING|its folder is gone/);
   expect(await printed(['show', task], scene.at)).toMatch(

@@ -318,7 +318,7 @@ describe('an entry', () => {
       const resumed = view({ entries, queue, more: { isLed: false } });
       expect(resumed.stalled).toBeNull();
       expect(resumed.entries).toMatchObject([
-        { why: 'is waiting: no orchestrator is running (copse merge cp-a lands it now)' },
+        { why: 'waiting: no orchestrator is running (copse merge cp-a lands it now)' },
       ]);
     },
   );

@@ -141,7 +141,7 @@ describe('a candidate', () => {
     git(scene.top, 'update-ref', 'refs/heads/task', merge);
     scene.commit('main', { 'more.txt': 'm\n' });
     const built = await scene.build('task');
-    expect(built).toMatchObject({ kind: 'built', commits: 1, note: expect.stringContaining('Squashed') });
+    expect(built).toMatchObject({ kind: 'built', commits: 1, note: expect.stringContaining('squashed') });
     if (built.kind !== 'built') return;
     expect(git(scene.top, 'show', '--no-patch', '--format=%P', built.commit)).toBe(scene.tip('main'));
     const message = git(scene.top, 'show', '--no-patch', '--format=%B', built.commit);

@@ -183,6 +183,6 @@ it('a merge of an unrelated history adds its files', async () => {
   scene.commit('foreign', { 'vendor/v.txt': 'v\n' });
   scene.mergeInto('task', 'foreign', ['--allow-unrelated-histories']);
   const built = await scene.build('task');
-  expect(built).toMatchObject({ kind: 'built', note: expect.stringContaining('merges') });
+  expect(built).toMatchObject({ kind: 'built', note: expect.stringContaining('merge commits') });
   if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:vendor/v.txt`)).toBe('v');
 });

@@ -263,8 +263,14 @@ function withoutProgress(stderr: string): string {
   return stderr
     .split('\n')
     .map((line) => line.slice(line.lastIndexOf('\r', line.length - 2) + 1))
-    .filter((line) => !PROGRESS.test(line))
+    .flatMap((line) => (PROGRESS.test(line) ? whyItEnded(line) : [line]))
     .join('\n');
+}
+
+/** Behind git's last words, which may be progress (`GitFailed`). */
+function whyItEnded(line: string): readonly string[] {
+  const [, why] = /\((it [^()]*)\)$/.exec(line) ?? [];
+  return why === undefined ? [] : [why];
 }
 
 const PROGRESS =
