@@ -37,7 +37,7 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['lst'], 'Did you mean list?'],
   [['list', '--stauts', 'x'], 'Did you mean --status?'],
   [['--nonsense'], 'copse has no option "--nonsense".'],
-  [['add'], 'copse add needs <title>'],
+  [['add'], 'copse add needs a title'],
   [['edit'], 'copse edit needs <id>'],
   [['show'], "is not a task's worktree."],
   [['why'], "is not a task's worktree."],

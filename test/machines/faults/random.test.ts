@@ -126,6 +126,9 @@ async function run(
   ];
   const reader = fleet.machine(1);
   const follower = new Follower(reader);
+  const saidBy = () => `; it said: ${follower.said}`;
+  // A command that begins during an outage says so and ends.
+  await until(() => follower.numbers.length > 0, 'the follower began', saidBy);
   restart(fleet.machines);
   for (const fault of faults) {
     await aMomentLater(fleet, fault.after);
@@ -144,7 +147,7 @@ async function run(
   const exported = await reader.copse('export');
   expect(exported).toMatchObject({ code: 0 });
   const events = await fleet.board.lastEvent();
-  await until(() => (follower.numbers.at(-1) ?? 0) >= events, 'the follower saw the last event');
+  await until(() => (follower.numbers.at(-1) ?? 0) >= events, 'the follower saw the last event', saidBy);
   const evidence = {
     exported: exported.stdout,
     remote: fleet.remote,
@@ -195,19 +198,27 @@ async function untilRest(fleet: Fleet): Promise<void> {
   expect(await fleet.board.openLandings()).toEqual([]);
 }
 
-async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+async function until(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+  more: () => string = () => '',
+): Promise<void> {
   for (const began = performance.now(); !(await isSo()); await sleep(100))
-    if (performance.now() - began > REST_MS) throw new Error(`It never came to rest: ${what}`);
+    if (performance.now() - began > REST_MS) throw new Error(`It never came to rest: ${what}${more()}`);
 }
 
 /** Reads events through the way of a machine, with its faults. */
 class Follower {
   readonly numbers: number[] = [];
+  /** Its errors, and how it ended. */
+  said = '';
   readonly #child: ChildProcess;
   #rest = '';
 
   constructor({ folder, env }: Machine) {
     this.#child = startCopse(['events', '--follow', '--json', '--after', '0'], { cwd: folder, env });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.said += text));
+    this.#child.once('exit', (code, signal) => (this.said += `ended: ${code ?? signal}`));
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       const lines = `${this.#rest}${text}`.split('\n');
       this.#rest = lines.pop() ?? '';

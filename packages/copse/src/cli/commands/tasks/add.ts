@@ -19,7 +19,7 @@ interface Options extends DefinitionOptions, BodyOptions {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   if (options.item !== undefined) return runItem(cli, words, options);
-  if (words.length === 0) fail('usage', 'copse add needs <title>, or --item <item>.', 'copse add --help');
+  if (words.length === 0) fail('usage', 'copse add needs a title or --item.', 'copse add --help');
   const body = await readBody(cli, options);
   await checkAgent(cli, options);
   await withBoard(cli, async (context) => {
