@@ -89,8 +89,10 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
     // A sweep drops the snapshots of a task that is over, and keeps their content as a rescue of this machine.
     const [[left, tip] = ['', '']] = fleet.refs(`refs/copse/work/${over}/`);
     expect(await told('cancel', over!)).toMatchObject({ code: 0 });
-    // As if the remote had been away when it was cancelled.
-    git(fleet.remote, 'update-ref', left, tip);
+    // As if the remote had been away when it was cancelled, and its machine lost between a last push and the record of it.
+    const message = git(fleet.remote, 'log', '-1', '--format=%B', tip);
+    const newer = git(fleet.remote, 'commit-tree', `${tip}^{tree}`, '-p', tip, '-m', message);
+    git(fleet.remote, 'update-ref', left, newer);
     expect((await told('sweep', '--dry-run')).text).toContain(`${left} `);
     expect(fleet.refs(`refs/copse/work/${over}/`).size).toBe(1);
     expect((await told('sweep')).text).toContain(`kept under refs/copse/rescue/${over}/`);
@@ -99,6 +101,9 @@ it('the other machine shows, compares, merges, takes over, cleans up and deletes
       .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${over}/`)
       .split('\n');
     expect(second.git('ls-tree', '-r', '--name-only', adopted)).toContain(`${over}.draft`);
+    expect(second.git('for-each-ref', '--format=%(objectname)', `refs/copse/rescue/${over}/`)).toContain(
+      newer,
+    );
     // What only the remote had is still to be had here.
     const [rescue = ''] = second
       .git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${gone}/`)

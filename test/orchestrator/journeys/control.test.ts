@@ -98,7 +98,7 @@ describe('while agents work', () => {
     expect(text).toContain(`Deleted ${task} is deleted\n    its agent was stopped\n    worktree `);
     expect(text).toMatch(/ {4}rescued as refs\/copse\/rescue\/\S+\n/);
     expect(text).toContain(
-      `    branch ${workspace.branch} kept\n    To bring the worktree back: copse undo ${task}\n`,
+      `    branch ${workspace.branch} kept\n    To bring the worktree back: copse undo ${task} --worktree\n`,
     );
     expect(existsSync(workspace.worktree)).toBe(false);
     await until(async () => !existsSync(`/proc/${running.pid}`));

@@ -139,7 +139,7 @@ test('is reviewed if work is reviewed, and lands on the target of the work', asy
   expect(scene.git('show', 'release:w.txt')).toBe('work');
   const main = scene.git('rev-parse', 'main');
   expect(await printed(['undo', id], scene.at)).toMatch(
-    /^Added cp-\w+ Undo: .*, which waits for your review\n/,
+    /^Added cp-\w+ “Undo: .*”; it waits for your review\n/,
   );
   const { reviews } = await answer<{ reviews: readonly { task: { id: string }; target: string }[] }>(
     ['review'],

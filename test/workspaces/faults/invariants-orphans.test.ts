@@ -45,6 +45,13 @@ const reasons: readonly [string, (worktree: string, project: Project) => void | 
     'a commit that is not merged',
     (worktree) => void git(worktree, 'commit', '--quiet', '--allow-empty', '--message=mine'),
   ],
+  [
+    'a commit that is on no branch',
+    (worktree) => {
+      const commit = git(worktree, 'commit-tree', '-p', 'HEAD', '-m', 'mine', 'HEAD^{tree}');
+      git(worktree, 'checkout', '--quiet', '--detach', commit);
+    },
+  ],
   ['something in progress', (worktree) => void git(worktree, 'bisect', 'start')],
   [
     'a live process in it',

@@ -226,7 +226,7 @@ describe('a branch', () => {
   const rows: readonly (readonly [string, Partial<FoundBranch>, string, string])[] = [
     ['that is merged', {}, 'goes', 'goes'],
     ['that landed as other commits', { state: 'landed' }, `goes ${KEEP}`, `goes ${KEEP}`],
-    ['under another name', { isOwn: false }, 'goes', 'goes'],
+    ['under another name', { isOwn: false }, 'stays', 'stays'],
     ['that is not merged', { state: 'unmerged' }, 'stays', `goes ${KEEP}`],
     ['that is not merged, under another name', { state: 'unmerged', isOwn: false }, 'stays', 'stays'],
     ['without a base to compare it with', { state: 'unknown' }, 'stays', 'stays'],

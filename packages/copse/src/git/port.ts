@@ -151,6 +151,11 @@ export interface WorkRef {
   readonly token: FencingToken;
 }
 
+/** With the commit that it had when it was looked at: only then is it removed. */
+export interface ListedWork extends WorkRef {
+  readonly commit?: CommitId;
+}
+
 export interface RemoteFailure {
   readonly kind: 'failed';
   /** `rejected`: it was reached and refused, so it would refuse again. */
@@ -183,7 +188,7 @@ export interface WorkRefs {
   >;
   /** Removes them, and branches that still have the expected tip, in one push; also the fetched copies here. */
   drop(
-    refs: readonly WorkRef[],
+    refs: readonly ListedWork[],
     branches?: readonly { readonly branch: BranchName; readonly tip: CommitId }[],
   ): Promise<{ readonly kind: 'dropped' } | RemoteFailure>;
   /** How much a push of the commit would send at most. */

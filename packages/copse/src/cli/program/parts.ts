@@ -43,7 +43,7 @@ export function withDefinition(command: CopseCommand): CopseCommand {
     )
     .option(
       '--requires <capabilities>',
-      'capabilities that its agent or node must have; cpus:8 and memory:16 (GB) are at least (repeat or separate by commas)',
+      'capabilities that its agent or node must have; cpus:8 means at least 8 CPUs, memory:16 at least 16 GB (repeat or separate by commas)',
       byComma,
     )
     .option('--plan <id>', 'the plan it belongs to')

@@ -16,7 +16,9 @@ export async function scheduleProblems(config: Pick<Config, 'agents'>): Promise<
       if (problem !== null) problems.push(`${key}: ${problem}.`);
     }
     if (workSource !== null && items === null)
-      problems.push(`${key}.work_source has no effect: this Copse does not read sources yet. Use prompt.`);
+      problems.push(
+        `${key}.work_source has no effect yet: every item of a source becomes a task at once. Use prompt.`,
+      );
   }
   return problems;
 }

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 
 import { type CommitId, type FencingToken, brand, parseTaskId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
-import type { RemoteFailure, TransferOptions, WorkRef, WorkRefs } from '../port.ts';
+import type { ListedWork, RemoteFailure, TransferOptions, WorkRef, WorkRefs } from '../port.ts';
 import { git, tryGit, type TrustedDir } from '../process.ts';
 import {
   FETCH_OPTIONS,
@@ -157,11 +157,14 @@ async function list(
 async function drop(
   dir: TrustedDir,
   address: Address,
-  refs: readonly WorkRef[],
+  refs: readonly ListedWork[],
   branches: Parameters<WorkRefs['drop']>[1] = [],
 ): Promise<{ readonly kind: 'dropped' } | RemoteFailure> {
   if (refs.length + branches.length === 0) return { kind: 'dropped' };
-  const leases = branches.map(({ branch, tip }) => `--force-with-lease=refs/heads/${branch}:${tip}`);
+  const leases = [
+    ...refs.flatMap(({ commit, ...of }) => (commit ? [`--force-with-lease=${workRef(of)}:${commit}`] : [])),
+    ...branches.map(({ branch, tip }) => `--force-with-lease=refs/heads/${branch}:${tip}`),
+  ];
   const refspecs = [...refs.map(workRef), ...branches.map(({ branch }) => `refs/heads/${branch}`)];
   const argv = ['push', ...PUSH_OPTIONS, ...leases, '--', address.name, ...refspecs.map((ref) => `:${ref}`)];
   const pushed = await reach(dir, address, argv, defaultPolicy.workspace.fetchTimeoutMs);

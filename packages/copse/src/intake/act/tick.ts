@@ -8,7 +8,7 @@
 
 import { decided, refused } from '../../kernel/decision.ts';
 import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
-import { counted } from '../../kernel/text.ts';
+import { counted, shown } from '../../kernel/text.ts';
 import { change } from '../../board/context.ts';
 import { freeBranch, recordBranch, submission } from '../../queue/act/finished-task.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -32,7 +32,7 @@ export async function tickDone(
   if (items.length === 0 || source.tick === undefined || (await hasOpenTick(context, source)))
     return { kind: 'reported', items: [], notes: [] };
   const files = [...new Set(items.map(({ item }) => fileOfItem(item)))];
-  const title = `Tick ${items.length === 1 ? 'a box' : counted(items.length, 'box', 'es')} in ${files.join(', ')}`;
+  const title = `Tick ${items.length === 1 ? 'a box' : counted(items.length, 'box', 'es')} in ${shown(files.join(', ').replaceAll(/\s+/g, ' '))}`;
   const drawn = await change(context, (change) => unusedId(change.board, taskIdDraws(context.random)));
   if (drawn.kind === 'refused') return { kind: 'failed', reason: drawn.refusal.reason, until: null };
   const id = drawn.value;

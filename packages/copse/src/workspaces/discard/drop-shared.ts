@@ -4,7 +4,7 @@
  */
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
-import type { WorkRef } from '../../git/port.ts';
+import type { ListedWork, RemoteFailure, WorkRef } from '../../git/port.ts';
 import type { TaskState } from '../../tasks/rules/task.ts';
 import { bringShared, sharesWork, workRefsOf } from '../act/shared/share-work.ts';
 import type { WorkspaceContext } from '../act/context.ts';
@@ -16,19 +16,41 @@ export async function dropShared(
 ): Promise<string | null> {
   if (!(await sharesWork(context))) return null;
   const { board, git } = context;
-  const all: WorkRef[] = [];
+  const all: ListedWork[] = [];
   const branches: RemoteBranch[] = [];
   for (const task of tasks) {
     const refs = await workRefsOf(board, task);
     const hasLanded = isOver((await board.get('task', task))?.state) === 'landed';
-    const problem = hasLanded ? null : await keepAll(context, refs);
-    if (problem !== null) return problem;
-    all.push(...refs);
-    if (hasLanded) branches.push(...(await landedBranches(context, task)));
+    if (hasLanded) {
+      all.push(...refs);
+      branches.push(...(await landedBranches(context, task)));
+      continue;
+    }
+    const there = await listedOf(context, refs);
+    if ('reason' in there) return there.reason;
+    for (const one of there.refs) {
+      const kept = await keep(context, one);
+      if ('reason' in kept) return kept.reason;
+      if (kept.isKept) all.push(one);
+    }
   }
   const dropped = await git.work.drop(all, branches);
   return dropped.kind === 'failed' ? dropped.reason : null;
 }
+
+/** Those that are on the remote, with the commits they have there. */
+async function listedOf(
+  { git }: WorkspaceContext,
+  refs: readonly WorkRef[],
+): Promise<{ readonly refs: readonly RemoteWork[] } | RemoteFailure> {
+  if (refs.length === 0) return { refs: [] };
+  const listed = await git.work.list();
+  if (listed.kind === 'failed') return listed;
+  const isAsked = (one: WorkRef) => refs.some(({ task, token }) => task === one.task && token === one.token);
+  return { refs: listed.refs.filter(isAsked) };
+}
+
+type RemoteWork = WorkRef & { readonly commit: CommitId };
 
 interface RemoteBranch {
   readonly branch: BranchName;
@@ -45,7 +67,7 @@ export async function tidyShared(context: WorkspaceContext): Promise<void> {
   if (problem !== null) throw new Error(problem);
 }
 
-export interface SharedSnapshot extends WorkRef {
+export interface SharedSnapshot extends RemoteWork {
   readonly end: 'landed' | 'ended' | null;
 }
 
@@ -55,8 +77,8 @@ export async function listShared(context: WorkspaceContext): Promise<readonly Sh
   const listed = await context.git.work.list();
   if (listed.kind === 'failed') return [];
   const found: SharedSnapshot[] = [];
-  for (const { task, token } of listed.refs)
-    found.push({ task, token, end: isOver((await context.board.get('task', task))?.state) ?? null });
+  for (const one of listed.refs)
+    found.push({ ...one, end: isOver((await context.board.get('task', one.task))?.state) ?? null });
   return found;
 }
 
@@ -65,9 +87,11 @@ export async function dropListed(
   context: WorkspaceContext,
   listed: readonly SharedSnapshot[],
 ): Promise<string | null> {
-  const over: WorkRef[] = [];
-  for (const { end, ...of } of listed)
-    if (end === 'landed' || (end === 'ended' && (await keepAll(context, [of])) === null)) over.push(of);
+  const over: ListedWork[] = [];
+  for (const { end, ...one } of listed) {
+    const kept = end === 'ended' ? await keep(context, one) : { isKept: end === 'landed' };
+    if ('isKept' in kept && kept.isKept) over.push(one);
+  }
   if (over.length === 0) return null;
   const dropped = await context.git.work.drop(over);
   return dropped.kind === 'failed' ? dropped.reason : null;
@@ -81,19 +105,20 @@ function isOver(state: TaskState | undefined): 'landed' | 'ended' | undefined {
   return state.how === 'no_changes' ? 'ended' : undefined;
 }
 
-/** Only snapshots that the board knows: whatever else is there, Copse did not make. */
-async function keepAll(context: WorkspaceContext, refs: readonly WorkRef[]): Promise<string | null> {
-  const { board, rescues } = context;
-  for (const of of refs) {
-    const attempts = await board.list('attempt', { task: of.task });
-    const snapshot = attempts.find(({ token }) => token === of.token)?.lastSnapshot;
-    if (snapshot === undefined) continue;
-    const { fetchTimeoutMs: timeoutMs } = context.policy.workspace;
-    const brought = await bringShared(context, of, snapshot.commit, { timeoutMs });
-    if (brought.kind === 'failed') return brought.reason;
-    if (brought.kind === 'here') await rescues.adopt(snapshot.commit);
-  }
-  return null;
+/**
+ * The commit that is there now, which may be newer than what the board knows: a machine may be lost between its push and the
+ * record of it. What is no snapshot of Copse stays on the remote.
+ */
+async function keep(
+  context: WorkspaceContext,
+  { commit, ...of }: RemoteWork,
+): Promise<{ readonly isKept: boolean } | { readonly reason: string }> {
+  const { fetchTimeoutMs: timeoutMs } = context.policy.workspace;
+  const brought = await bringShared(context, of, commit, { timeoutMs });
+  if (brought.kind === 'failed') return { reason: brought.reason };
+  if (brought.kind === 'missing')
+    return { reason: `The snapshot of ${of.task} on the remote changed meanwhile.` };
+  return { isKept: (await context.rescues.adopt(commit)) !== undefined };
 }
 
 /** Branches that were made for the task, if they are on the remote as they landed. */

@@ -160,15 +160,24 @@ async function whatIsAtStake(
         : countUncommitted(context, path, counting === 'all' ? [] : (workspace?.byHooks ?? []))
       : countInRuins(look, workspace),
     branchState(context, own, workspace),
-    isHealthy && look.branch !== own && context.git.isMadeIn(path, look.head)
-      ? stateOf(context, look.head, workspace)
-      : undefined,
+    isHealthy && isElsewhere(context, path, look, own) ? stateOf(context, look.head, workspace) : undefined,
   ]);
   const operation = isHealthy ? look.operation : null;
   // Commits that were made in the worktree, on another branch than its own.
   if (elsewhere?.branch !== 'unmerged') return { operation, uncommitted, ...branch };
   const unmerged = elsewhere.unmerged === null ? null : elsewhere.unmerged + (branch.unmerged ?? 0);
   return { operation, uncommitted, branch: 'unmerged', unmerged, tip: branch.tip };
+}
+
+/** Commits on another branch count if they were made here; on no branch of a worktree that the board does not know, always. */
+function isElsewhere(
+  { git }: WorkspaceContext,
+  path: string,
+  look: Extract<WorktreeFacts, { state: 'healthy' }>,
+  own: BranchName | null,
+): boolean {
+  if (look.branch === null && own === null) return true;
+  return look.branch !== own && git.isMadeIn(path, look.head);
 }
 
 /** Zero only where no file can have been written; otherwise unknown. */

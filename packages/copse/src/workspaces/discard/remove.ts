@@ -129,6 +129,8 @@ async function remove(
           seen: facts.tip,
           mayDelete,
           isKept: record.branchTip === facts.tip,
+          // On the remote, others may go on with it; only a person deletes it there.
+          isHereOnly: request.by === 'sweep' && facts.branch === 'unmerged',
           notes,
         });
   if (workspace) notes.push(...(await removeStrays(context, workspace, strays)));
@@ -317,6 +319,7 @@ async function endOfBranch(
     readonly mayDelete: boolean;
     /** A ref has its tip. */
     readonly isKept: boolean;
+    readonly isHereOnly: boolean;
     readonly notes: string[];
   },
 ): Promise<BranchFate> {
@@ -328,7 +331,7 @@ async function endOfBranch(
     notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
     return 'kept';
   }
-  await deleteRemoteBranch(context, task, branch, seen, notes);
+  if (!of.isHereOnly) await deleteRemoteBranch(context, task, branch, seen, notes);
   return 'deleted';
 }
 
@@ -371,7 +374,7 @@ async function notThere(context: WorkspaceContext, task: TaskId): Promise<Remove
   const isElsewhere = (await findElsewhere(context, task)) !== undefined;
   const where = await whereText(context, task, context.clock.now());
   const reason = isElsewhere ? `${where} Only that machine can remove it.` : `${task} has no worktree here.`;
-  return { kind: 'refused', reason, next: ['copse worktrees', `copse undo ${task}`] };
+  return { kind: 'refused', reason, next: ['copse worktrees', `copse undo ${task} --worktree`] };
 }
 
 function stillAlive(task: TaskId): Removed {

@@ -10,7 +10,7 @@ import { BoardAway } from '../../board/port.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { workspaceOf } from '../act/context.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
-import { dropListed } from '../discard/drop-shared.ts';
+import { dropListed, listShared } from '../discard/drop-shared.ts';
 import { type BranchFate, removeWorkspace } from '../discard/remove.ts';
 import {
   decideBranch,
@@ -188,8 +188,12 @@ async function removeSnapshot(
   found: FoundSnapshot,
   onStep: OnStep,
 ): Promise<SweptFate> {
-  const { task, token, end } = found;
-  const problem = await dropListed(context, [{ task, token, end }]);
+  const { task, token } = found;
+  // The task may have been taken up again, and the snapshot replaced.
+  const now = (await listShared(context)).find((one) => one.task === task && one.token === token);
+  const end = now?.end ?? null;
+  if (now !== undefined && end === null) return { kind: 'failed', reason: `${task} is no longer over.` };
+  const problem = now === undefined ? null : await dropListed(context, [now]);
   onStep('snapshot_dropped');
   if (problem !== null) return { kind: 'failed', reason: problem };
   const kept = end === 'ended' ? await context.rescues.list(task) : [];

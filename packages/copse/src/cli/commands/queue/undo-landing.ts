@@ -36,7 +36,7 @@ function print(output: Output, { task, target, landed, commits, diff, undo }: La
   if (undo === null) output.line(`Would undo ${where}`);
   else
     output.line(
-      `${output.style('green', 'Added')} ${undo.id} ${shown(undo.title)}, which ${isQueued ? 'is queued to land' : 'waits for your review'}`,
+      `${output.style('green', 'Added')} ${undo.id} “${shown(undo.title)}”; it ${isQueued ? 'is queued to land' : 'waits for your review'}`,
     );
   const count = commits.length === 1 ? '1 commit' : `${commits.length} commits`;
   output.line(`    reverts ${count} of ${task.id} on ${shown(target)}, up to ${landed.slice(0, 10)}`);

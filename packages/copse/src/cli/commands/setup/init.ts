@@ -89,7 +89,7 @@ function proposal(installed: readonly DetectedRuntime[]): string {
           ]),
         ];
   return [
-    '# Settings of Copse for this repository. Every key is optional; copse config lists all of them.',
+    '# Settings of Copse for this repository. Every key is optional; copse config schema has all of them.',
     '',
     '# Agents, the preferred one first.',
     ...agents,

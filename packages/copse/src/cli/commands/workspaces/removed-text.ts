@@ -23,6 +23,6 @@ export function removedLines(
     ...(words === undefined ? [] : [`    ignored by git, so only in the trash: ${words}`]),
     ...(branch === null ? [] : [`    branch ${shown(branch)} ${fates[becameOfBranch]}`]),
     ...notes.map((note) => output.style('yellow', `    ${shown(note)}`)),
-    output.style('dim', `    To bring the worktree back: copse undo ${task}`),
+    output.style('dim', `    To bring the worktree back: copse undo ${task} --worktree`),
   ];
 }

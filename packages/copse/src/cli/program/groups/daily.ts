@@ -155,7 +155,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
       '--until-idle',
       'stop when no task can start or land without a person; exits with 5 if a task needs a person, 4 if ready tasks cannot start here',
     )
-    .option('--once', 'start and land the tasks that can now, then stop')
+    .option('--once', 'start and land what can start or land now, then stop')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')
     .option(
       '--command <line>',

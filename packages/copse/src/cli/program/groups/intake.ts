@@ -127,7 +127,9 @@ function addSources(program: CopseCommand, on: On): void {
   sources
     .command('sync')
     .argument('[names...]', 'names of sources (default: all)')
-    .description('Look at the sources now: new items become tasks, and items are told what became of theirs.')
+    .description(
+      'Look at the sources now: new items become tasks, and each item is told what became of its task.',
+    )
     .option('--dry-run', 'only say what would happen')
     .option('--json', 'print { "sources": [...] }')
     .details('A running orchestrator does the same at the interval of each source.')

@@ -51,7 +51,7 @@ function addNode(program: CopseCommand, on: On): void {
   node
     .command('leave')
     .argument('<node>', aNode)
-    .description('Remove a node that is drained or gone; its record stays, as left.')
+    .description('Remove a node that is drained or gone; its record stays, as one that left.')
     .option('--json', 'print the node as JSON')
     .details('A running orchestrator of this node stops. Starting it again lets the node join again.')
     .examples([

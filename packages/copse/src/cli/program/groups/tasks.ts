@@ -44,7 +44,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .option('--yes', 'do not ask')
     .option('--json', 'print { "deleted": [...] }')
     .details(
-      'Uncommitted files are rescued first, and copse undo brings a worktree back.\nBranches that are not merged stay. All events stay.',
+      'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches that are not merged stay. All events stay.',
     )
     .examples([
       ['copse delete a1b2 c3d4', ''],

@@ -47,6 +47,7 @@ function addWorktrees(program: CopseCommand, on: On): void {
         'KEPT: Copse keeps it until a person has looked; copse why says at what.',
         'LEFT OVER: its task is over.',
         'MISSING: its folder was deleted.',
+        'NO FOLDER: only a branch, made by copse undo.',
         'BROKEN: git no longer knows it as a worktree of this repository.',
       ].join('\n'),
     )
@@ -112,10 +113,13 @@ function addCleanup(program: CopseCommand, on: On): void {
   program
     .command('cleanup')
     .argument('[id]', 'a task (default: all done or cancelled tasks)')
-    .description('Remove worktrees; copse undo brings them back.')
+    .description('Remove worktrees; copse undo --worktree brings them back.')
     .option('--yes', 'do not ask; uncommitted files are still rescued')
     .option('--force', 'the same as --yes, and stop its agent')
-    .option('--delete-branch', 'also delete its branch, even if it is not merged')
+    .option(
+      '--delete-branch',
+      'also delete its branch if it has commits that are not merged; one without such commits always goes',
+    )
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .examples([
       ['copse cleanup', 'the worktrees of done and cancelled tasks'],
@@ -192,11 +196,11 @@ function addSweep(program: CopseCommand, on: On): void {
   program
     .command('sweep')
     .description('Remove old worktrees, branches, trash, transcripts and logs of finished tasks.')
-    .option('--dry-run', 'only show what would go, why, and what keeps its content')
+    .option('--dry-run', 'only show what would go, why, and where its content is kept')
     .option('--verbose', 'also show what stays, and why')
     .option('--json', 'print { "dryRun", "budget", "items": [...] }')
     .details(
-      'An orchestrator does the same at its start and every 6 hours (`maintenance` in copse.yml). Uncommitted files are rescued first, unmerged branches stay, and `copse undo <id>` brings a worktree back for 7 days.',
+      'An orchestrator does the same at its start and every 6 hours (`maintenance` in copse.yml). Uncommitted files are rescued first, unmerged branches stay, and `copse undo <id> --worktree` brings a worktree back for 7 days.',
     )
     .examples([
       ['copse sweep --dry-run', 'what would go'],

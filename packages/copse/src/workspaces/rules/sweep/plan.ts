@@ -166,16 +166,16 @@ export function decideBranch(one: FoundBranch, now: Timestamp, { maintenance }: 
     return stays(
       `${sinceText(task, owner, since, now)}; goes after ${lengthOf(maintenance.finishedWorktreeAgeMs)}.`,
     );
-  const renamed = one.isOwn ? '' : ', under another name than Copse gave it';
+  // The reflog of a branch goes with it when a person renames or copies the branch.
+  if (!one.isOwn) return stays('Its name is not the one that Copse gave it; a person may have renamed it.');
   const forLong = sinceText(task, owner, since, now);
   switch (state) {
     case 'in_target':
-      return goes(`merged; ${forLong}${renamed}`);
+      return goes(`merged; ${forLong}`);
     case 'landed':
-      return goes(`landed as other commits; ${forLong}${renamed}`, [tipsOf(task)]);
+      return goes(`landed as other commits; ${forLong}`, [tipsOf(task)]);
     case 'unmerged':
-      // A branch under another name may be one that a person goes on with.
-      return maintenance.pruneUnmergedBranches && one.isOwn
+      return maintenance.pruneUnmergedBranches
         ? goes(`not merged, and prune_unmerged_branches is true; ${forLong}`, [tipsOf(task)])
         : stays('It has commits that did not land.');
     case 'unknown':
@@ -206,7 +206,7 @@ export function decideTrash(one: FoundTrash, now: Timestamp, { maintenance }: Ru
   const why = one.isLeftover ? 'a checkout that was never finished' : `removed ${age(at, now)} ago`;
   const gone = goes(why, one.isLeftover ? [] : [rescuesOf(task)]);
   if (isOver) return isOccupied === null ? stays('Not looked at.') : gone;
-  const text = `Removed ${age(at, now)} ago; kept for ${lengthOf(maintenance.trashAgeMs)}: copse undo ${task}`;
+  const text = `Removed ${age(at, now)} ago; kept for ${lengthOf(maintenance.trashAgeMs)}: copse undo ${task} --worktree`;
   return one.isEmpty && !one.isBegun && isOccupied === false ? young(text, at, gone) : stays(text);
 }
 

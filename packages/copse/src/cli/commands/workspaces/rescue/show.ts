@@ -39,7 +39,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       const until = new Date(trashed.record.at + context.policy.maintenance.trashAgeMs);
       const day = until.toISOString().slice(0, 10);
       cli.output.line(`Ignored by git, so only in the trash, until ${day} at least: ${left}`);
-      cli.output.line(`To bring back the removed worktree with them: copse undo ${task}`);
+      cli.output.line(`To bring back the removed worktree with them: copse undo ${task} --worktree`);
     }
     cli.output.line(`To put it back into its worktree: copse rescue restore ${shortName(ref)}`);
     cli.output.line(`To see every line: git show ${commit}`);
