@@ -83,7 +83,7 @@ async function stuck(): Promise<Place> {
 }
 
 async function paused(): Promise<Place> {
-  const place = await stuck();
+  const place = { ...(await taken()), cwd: scene().folder };
   await answer(['pause', place.words?.['a1b2'] ?? ''], place);
   return place;
 }

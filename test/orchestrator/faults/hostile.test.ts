@@ -168,7 +168,10 @@ function ofThePerson(): string {
 
 /** That the files of an agent which landed wait for a person. */
 function withoutNotice(stderr: string): string {
-  return stderr.replace(/^.*Copse still uses the accepted version.*\n {2}→ copse config accept\n/gm, '');
+  return stderr.replace(
+    /^(copse\.yml.*\n)?.*Copse still uses the accepted version.*\n {2}→ copse config accept\n/gm,
+    '',
+  );
 }
 
 function megabytesOf(pid: number): number {
