@@ -23,7 +23,8 @@ export const tricks: Readonly<Record<string, Trick>> = {
   'head on another task': { ...unfit(/HEAD of the worktree is on/), agent: 'committer' },
   'head in a loop': unusable,
   'branch in a loop': unusable,
-  'renames its branch': harmless,
+  // Its own git may meet the lock that another one holds.
+  'renames its branch': { ends: ['done', 'failed'] },
   'switches branch': harmless,
   'moves main': unfit(/past the queue/),
   'deletes its objects': unfit(/has no content/),

@@ -52,6 +52,8 @@ export async function watchTurn(
   const watch = reports.watch(reported, (seen) => {
     if (seen.kind === 'report' && seen.report.status !== undefined) hasReported.abort();
     recording = recording.then(() => recordReport(context, orders, seen, known));
+    // A failure is met at the end of the turn; until then it must not end the runner.
+    recording.catch(() => {});
   });
   const after = (ms: number, kind: 'reported' | 'timed_out'): Promise<TurnEnd> =>
     clock.sleep(Math.max(0, ms), over.signal).then(() => ({ kind }));

@@ -20,13 +20,12 @@ export async function dropShared(
   const branches: RemoteBranch[] = [];
   for (const task of tasks) {
     const refs = await workRefsOf(board, task);
-    const hasLanded = isOver((await board.get('task', task))?.state) === 'landed';
-    if (hasLanded) {
-      all.push(...refs);
+    const ends = await Promise.all(refs.map((one) => endOf(context, one)));
+    const others = refs.filter((_, at) => ends[at] !== 'landed');
+    all.push(...refs.filter((_, at) => ends[at] === 'landed'));
+    if (isOver((await board.get('task', task))?.state) === 'landed')
       branches.push(...(await landedBranches(context, task)));
-      continue;
-    }
-    const there = await listedOf(context, refs);
+    const there = await listedOf(context, others);
     if ('reason' in there) return there.reason;
     for (const one of there.refs) {
       const kept = await keep(context, one);
@@ -77,8 +76,7 @@ export async function listShared(context: WorkspaceContext): Promise<readonly Sh
   const listed = await context.git.work.list();
   if (listed.kind === 'failed') return [];
   const found: SharedSnapshot[] = [];
-  for (const one of listed.refs)
-    found.push({ ...one, end: isOver((await context.board.get('task', one.task))?.state) ?? null });
+  for (const one of listed.refs) found.push({ ...one, end: await endOf(context, one) });
   return found;
 }
 
@@ -95,6 +93,17 @@ export async function dropListed(
   if (over.length === 0) return null;
   const dropped = await context.git.work.drop(over);
   return dropped.kind === 'failed' ? dropped.reason : null;
+}
+
+/** Of a task that landed, the snapshot of another attempt than the landed one may hold work that did not land. */
+async function endOf(
+  { board }: WorkspaceContext,
+  { task, token }: WorkRef,
+): Promise<'landed' | 'ended' | null> {
+  const end = isOver((await board.get('task', task))?.state) ?? null;
+  if (end !== 'landed') return end;
+  const landed = (await board.list('landing', { task })).findLast(({ state }) => state.status === 'landed');
+  return landed?.token === undefined || landed.token === null || landed.token === token ? 'landed' : 'ended';
 }
 
 /** A task that is done as it is has its result on a branch of one machine; its snapshot stays. */
