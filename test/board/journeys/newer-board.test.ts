@@ -1,7 +1,10 @@
 /** Processes of an older Copse meet a board that a newer one migrated: they stop, say why, and use up no retry. */
 
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
@@ -63,6 +66,30 @@ async function setVersion({ address }: Site, version: number): Promise<void> {
 
 const NEWER = migrations.length + 1;
 
+/** A process that is stopped inside a transaction keeps every other one from writing. */
+async function stopBetweenWrites(child: ChildProcess, site: Site): Promise<void> {
+  for (;;) {
+    child.kill('SIGSTOP');
+    await setTimeout(10);
+    if (!isBeingWritten(site)) return;
+    child.kill('SIGCONT');
+    await setTimeout(10);
+  }
+}
+
+function isBeingWritten({ address }: Site): boolean {
+  if (address.engine !== 'sqlite') return false;
+  const file = new DatabaseSync(address.file, { timeout: 0 });
+  try {
+    file.exec('begin immediate; rollback');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    file.close();
+  }
+}
+
 interface Shown {
   readonly id: string;
   readonly status: string;
@@ -77,7 +104,7 @@ describe.each(engines)('an older Copse on a board of %s that a newer one migrate
     const ended = finished(orchestrator);
     const locks = path.join(site.folder, '.copse', 'locks');
     await until(() => existsSync(path.join(locks, `orchestrator-${orchestrator.pid}`)));
-    orchestrator.kill('SIGSTOP');
+    await stopBetweenWrites(orchestrator, site);
     const { id } = await answer<Shown>(['add', 'Ready'], site.at);
     await setVersion(site, NEWER);
     orchestrator.kill('SIGCONT');
