@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { type TaskDocument, answer, copse, git, newArea, printed } from '../../support/cli.ts';
 import { commandsIn } from '../../support/pasted.ts';
@@ -69,4 +69,33 @@ test('a repository without a commit; the task goes on once there is one', async 
   await printed(['restart', id], at);
   await printed(['orchestrate', '--until-idle'], at);
   expect((await answer<Shown>(['show', id], at)).status).toBe('done');
+});
+
+describe('a failed task', () => {
+  const policy = {
+    max_retries: 0,
+    first_backoff: '100ms',
+    poll_interval: '300ms',
+    min_free_memory: '64MB',
+  };
+
+  test('is worked on at once by the command that a person gives to restart', async () => {
+    const at = repository({ agents: { plain: { command: 'exit 7' } }, policy });
+    const { id, status } = await outcomeOf(at);
+    expect(status).toBe('failed');
+    const command = 'touch mended.txt && git add mended.txt && git commit -qm "fix: mended"';
+    const { agent } = await answer<{ agent: string | null }>(['restart', id, '--command', command], at);
+    expect(agent).toBe('command');
+    await printed(['orchestrate', '--until-idle'], at);
+    expect((await answer<Shown>(['show', id], at)).status).toBe('done');
+  });
+
+  test('of another agent cannot be given to a command, and restart says why', async () => {
+    const at = repository({ agents: { plain: { command: 'exit 7' } }, policy });
+    const { id } = await answer<TaskDocument>(['add', 'Do it', '--agent', 'plain'], at);
+    await untilIdle(at);
+    const { stderr } = await copse(['restart', id, '--command', 'true'], at);
+    expect(stderr).toContain(`${id} cannot start. No agent can take it: `);
+    expect((await answer<Shown>(['show', id], at)).status).toBe('failed');
+  });
 });
