@@ -1,4 +1,4 @@
-/** Faults that a retry would meet again: the task waits for a person at once, with the reason, and uses up no retry. */
+/** Faults that a retry would meet again wait for a person at once, with the reason; others are retried, or fail for good. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -98,4 +98,13 @@ describe('a failed task', () => {
     expect(stderr).toContain(`${id} cannot start. No agent can take it: `);
     expect((await answer<Shown>(['show', id], at)).status).toBe('failed');
   });
+});
+
+test('a crashed task starts again when its delay ends, not at the next look', async () => {
+  const plain = {
+    command: 'test -f crashed || { touch crashed; exit 7; }; rm crashed; git commit -qm done --allow-empty',
+  };
+  const policy = { first_backoff: '100ms', poll_interval: '1h', min_free_memory: '64MB' };
+  const at = repository({ agents: { plain }, policy });
+  expect(await outcomeOf(at)).toMatchObject({ attempts: 2 });
 });
