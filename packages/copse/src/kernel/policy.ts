@@ -18,6 +18,8 @@ export const defaultPolicy = {
     cutOffLeases: 4,
     /** The lease of a person who works by hand; it is not renewed. */
     byHandMs: 7 * DAY,
+    /** Longest first delay of a task whose machine was lost. */
+    lostMachineMs: SECOND,
   },
 
   orchestration: {

@@ -21,7 +21,7 @@ export interface LoopOptions {
 /** `drained`: its agents ended or were handed over. `left`: a person removed the node from the board. */
 export type LoopEnd = 'stopped' | 'idle' | 'once' | 'drained' | 'left';
 
-/** Of more than these, some start only at the next look. */
+/** Of more than these, some may start later, after `pollIntervalMs`. */
 const DELAYED_LOOKED_AT = 20;
 
 export async function runLoop(

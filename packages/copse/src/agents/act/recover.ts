@@ -23,7 +23,7 @@ import { terminalName } from '../../workspaces/rules/naming.ts';
 import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
 import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
-import { decideCrash, decideGiveUp, decidePark } from '../../tasks/rules/outcomes.ts';
+import { afterLostMachine, decideCrash, decideGiveUp, decidePark } from '../../tasks/rules/outcomes.ts';
 import { type NamedProcess, processList } from '../../kernel/process.ts';
 import { listed } from '../../kernel/text.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
@@ -47,6 +47,8 @@ export interface Crash {
   readonly exitCode: number | null;
   /** Not the fault of the attempt: the task goes back without using up a retry. */
   readonly parkedAs?: StoppedRunner['because'] | 'drained' | 'moved';
+  /** It ran on a machine that is lost. */
+  readonly isElsewhere?: boolean;
   /** Why its last changes are not on the remote. */
   readonly notShared?: string | null;
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
@@ -70,7 +72,7 @@ export async function recover(
     notShared = await shareLeft(context, { task, attempt, token });
   }
   const seen = { notShared, ...(runner !== undefined && { runner }) };
-  const of = { task, token, attempt, exitCode: null, ...seen } as const;
+  const of = { task, token, attempt, exitCode: null, isElsewhere: where === 'elsewhere', ...seen } as const;
   const crash: Crash =
     stopped === undefined
       ? { ...of, reason, because: 'crashed' }
@@ -206,7 +208,11 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       await keepWorkspace(change, { task: id, node: context.node }, cause);
     } else if (crash.parkedAs !== undefined)
       await change.apply(decidePark(task, token, { until: AT_ONCE, because: crash.parkedAs }, change.at));
-    else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
+    else {
+      const { retry } = context.policy;
+      const policy = crash.isElsewhere ? afterLostMachine(retry) : retry;
+      await change.apply(decideCrash(task, token, crash.reason, change.at, policy));
+    }
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
       await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));

@@ -20,7 +20,7 @@ import { Listener } from './listener.ts';
 import { refuseTransactionPooler } from './pooler.ts';
 import { type Pooler, TAKES_LONG, newKnownStatements, sendBriskly } from './sending.ts';
 import { connectionFacts } from './connection-facts.ts';
-import { CommitLost, type Written, settle } from './settle.ts';
+import { CommitLost, type WrittenEvent, settle } from './settle.ts';
 import { openTerms, serverFacts } from './terms.ts';
 
 /** Rolled back because of another transaction, or two drew the same id: a retry sees the new state. */
@@ -156,7 +156,7 @@ async function withTlsIfOffered(
   }
 }
 
-type WrittenBy = WeakMap<WriteTransaction, Written>;
+type WrittenBy = WeakMap<WriteTransaction, WrittenEvent>;
 
 interface Transacting {
   readonly db: Queries;
@@ -170,7 +170,7 @@ async function transaction<T>(
   { db, clients, location, writtenBy }: Transacting,
   work: (transaction: WriteTransaction) => Promise<T>,
 ): Promise<T> {
-  let done: { readonly value: T; readonly written: Written | undefined } | undefined;
+  let done: { readonly value: T; readonly written: WrittenEvent | undefined } | undefined;
   try {
     return await db.transaction().execute(async (transaction) => {
       const value = await work(transaction);

@@ -43,7 +43,7 @@ const ASK = `
     exists (select 1 from pg_stat_activity where pid = $2 and application_name = $3) as alive`;
 
 /** An event that the transaction wrote. */
-export interface Written {
+export interface WrittenEvent {
   readonly schema: string;
   readonly event: EventRow;
 }
@@ -58,7 +58,7 @@ export async function settle(
   clients: Clients,
   { transaction, pid, name, isAsynchronous }: LostCommit,
   location: string,
-  written: Written | undefined,
+  written: WrittenEvent | undefined,
 ): Promise<'committed' | 'rolled_back'> {
   const { settleMs, connectMs } = clients.limits;
   const giveUpAt = performance.now() + settleMs;
