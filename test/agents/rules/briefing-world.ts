@@ -33,6 +33,8 @@ export const git: GitState = {
 };
 
 export const plain: Briefing = {
+  imports: [],
+  resultFolder: null,
   at: timestamp(Date.UTC(2026, 0, 2)),
   session: brand('se-1'),
   attempt: brand('at-1'),

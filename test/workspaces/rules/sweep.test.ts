@@ -96,6 +96,7 @@ const logs: FoundLogs = {
   at: before(maintenance.logAgeMs + 1),
   newer: 0,
   isDerived: true,
+  neededBy: null,
   bytes: 10,
 };
 const session: FoundSession = {
