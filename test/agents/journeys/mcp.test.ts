@@ -164,6 +164,7 @@ describe('an agent', () => {
       'phase',
       'heartbeat',
       'ledger_add',
+      'artifact_add',
       'sync',
       'context',
     ]);

@@ -88,7 +88,7 @@ function tryOpen(source: ArtifactSource): Opened | ReturnType<typeof refused> {
   } catch (error) {
     if (error instanceof NotInside) return { kind: 'link' };
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'missing' };
-    if (!hasCode(error, 'ENAMETOOLONG', 'EACCES', 'EPERM', 'EIO', 'EISDIR')) throw error;
+    if (!hasCode(error, "ENAMETOOLONG", "EACCES", "EPERM", "EIO", "EISDIR", "ERR_INVALID_ARG_VALUE")) throw error;
     return refused('It cannot be read');
   }
 }
