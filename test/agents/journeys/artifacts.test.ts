@@ -62,9 +62,19 @@ describe('agents that write no code', () => {
       '--kind',
       'non-code',
     );
-    await add('Adds nothing', 'note "prompt: $(grep -q "has no artifact" "$COPSE_RUNNER_FOLDER/session-prompt.md" && echo true || echo false)"', '--kind', 'non-code');
+    await add(
+      'Adds nothing',
+      'note "prompt: $(grep -q "has no artifact" "$COPSE_RUNNER_FOLDER/session-prompt.md" && echo true || echo false)"',
+      '--kind',
+      'non-code',
+    );
     await add('Has nothing to do', 'copse finish --no-changes', '--kind', 'non-code');
-    await add('Adds to another', `${said}; note "other: $(copse artifact add https://example.invalid/x --task ${id('Draws')} 2>&1 | head -1)"; copse finish --no-changes`, '--kind', 'non-code');
+    await add(
+      'Adds to another',
+      `${said}; note "other: $(copse artifact add https://example.invalid/x --task ${id('Draws')} 2>&1 | head -1)"; copse finish --no-changes`,
+      '--kind',
+      'non-code',
+    );
     await add(
       'Imports',
       `note "import: $(find .copse/import -type f | head -1 | sed 's/.*\\///')"
@@ -86,7 +96,11 @@ describe('agents that write no code', () => {
       Imports: 'done',
     });
     expect(await artifactsOf('Draws')).toMatchObject([
-      { kind: 'file', content: { name: 'plot.png', bytes: 9 }, session: expect.stringMatching(/^se-/) as string },
+      {
+        kind: 'file',
+        content: { name: 'plot.png', bytes: 9 },
+        session: expect.stringMatching(/^se-/) as string,
+      },
       { kind: 'uri', address: 'https://example.invalid/plot' },
     ]);
     expect(await artifactsOf('Writes the file')).toMatchObject([
@@ -104,7 +118,10 @@ describe('agents that write no code', () => {
 
   // promise: artifacts-of-own-folder
   test('can add only regular files in a folder of their own, to their own task', () => {
-    const line = (name: string) => notes().split('\n').find((one) => one.startsWith(`${name}: `)) ?? '';
+    const line = (name: string) =>
+      notes()
+        .split('\n')
+        .find((one) => one.startsWith(`${name}: `)) ?? '';
     expect(line('link')).toContain('It is a symbolic link');
     expect(line('out')).toContain('in none of the folders of the task');
     expect(line('way')).toContain('It is a symbolic link');
@@ -136,7 +153,10 @@ describe('agents that write no code', () => {
     test('gets the content, and replaces no file without being told', async () => {
       const { id: artifact } = await file();
       const place = path.join(area, 'got ü.png');
-      expect(await copse(['artifact', 'get', artifact, place], scene.at)).toMatchObject({ code: 0, stdout: '' });
+      expect(await copse(['artifact', 'get', artifact, place], scene.at)).toMatchObject({
+        code: 0,
+        stdout: '',
+      });
       expect(readFileSync(place, 'latin1')).toBe('a\0picture');
       writeFileSync(place, 'mine');
       const again = await copse(['artifact', 'get', artifact.slice(0, 6), place], scene.at);
@@ -166,7 +186,10 @@ describe('agents that write no code', () => {
       const at = { cwd: elsewhere };
       expect(await copse(['import', '-'], { ...at, stdin: exported.stdout })).toMatchObject({ code: 0 });
       const got = await copse(['artifact', 'get', artifact], at);
-      expect(got).toMatchObject({ code: 3, stderr: expect.stringMatching(/is on the machine \S+ \(n-\w+\)/) as string });
+      expect(got).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/is on the machine \S+ \(n-\w+\)/) as string,
+      });
     });
 
     test('is told of content that was changed', async () => {
@@ -175,7 +198,11 @@ describe('agents that write no code', () => {
       expect(existsSync(kept)).toBe(true);
       writeFileSync(kept, 'fount\n');
       const got = await copse(['artifact', 'get', artifact], scene.at);
-      expect(got).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('was changed') as string });
+      expect(got).toMatchObject({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringContaining('was changed') as string,
+      });
     });
 
     test('imports only what can be imported', async () => {

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
-import { type ArtifactId, type NodeId, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import {
+  type ArtifactId,
+  type NodeId,
+  type TaskId,
+  brand,
+  timestamp,
+} from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {
   type Artifact,
@@ -12,10 +18,13 @@ import {
 } from '../../../packages/copse/src/tasks/rules/ledger.ts';
 
 describe('a URI', () => {
-  test.each(['https://example.com/a?b=c#d', 's3://bucket/key', 'urn:isbn:0451450523', 'mailto:a@example.com', 'https://user@host/'])(
-    '%s is accepted as it is',
-    (text) => expect(checkUri(text)).toEqual({ kind: 'accepted', text }),
-  );
+  test.each([
+    'https://example.com/a?b=c#d',
+    's3://bucket/key',
+    'urn:isbn:0451450523',
+    'mailto:a@example.com',
+    'https://user@host/',
+  ])('%s is accepted as it is', (text) => expect(checkUri(text)).toEqual({ kind: 'accepted', text }));
 
   test.each([
     ['a path', './a.png', 'is not a URI'],
@@ -74,7 +83,7 @@ describe('a task', () => {
 
   test('has so many artifacts of people and agents, and those of Copse do not count', () => {
     expect(refuseTooMany(many(perTask, 1), 0)).toContain(`at most ${perTask} artifacts`);
-    const commits = many(perTask, 1).map((one): Artifact => ({ ...one, kind: 'commit' }));
+    const commits = Array.from({ length: perTask }, (): Artifact => ({ ...file(1, 1), kind: 'commit' }));
     expect(refuseTooMany(commits, 0)).toBeUndefined();
   });
 

@@ -18,8 +18,7 @@ import type { ArtifactSource, Artifacts } from '../ports/runners.ts';
 import type { Report, ReportedArtifact } from '../rules/session/report.ts';
 import { type ReportContext, reportFolder } from './report.ts';
 
-export interface ArtifactContext
-  extends Context, Pick<WorkspaceContext, 'node' | 'home' | 'root'> {
+export interface ArtifactContext extends Context, Pick<WorkspaceContext, 'node' | 'home' | 'root'> {
   readonly artifacts: Artifacts;
 }
 

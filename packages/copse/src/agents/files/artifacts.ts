@@ -72,9 +72,9 @@ function refused(reason: string): Extract<ArtifactTaken, { kind: 'refused' }> {
   return { kind: 'refused', reason };
 }
 
-type Opened = Plain<{ readonly bytes: Buffer; readonly isCut: boolean }>;
+type FileOpened = Plain<{ readonly bytes: Buffer; readonly isCut: boolean }>;
 
-function tryOpen(source: ArtifactSource): Opened | ReturnType<typeof refused> {
+function tryOpen(source: ArtifactSource): FileOpened | ReturnType<typeof refused> {
   try {
     if (source.kind === 'any')
       return readPlainContent(source.file, { mostBytes: fileBytes, isFollowing: true });
@@ -88,7 +88,8 @@ function tryOpen(source: ArtifactSource): Opened | ReturnType<typeof refused> {
   } catch (error) {
     if (error instanceof NotInside) return { kind: 'link' };
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'missing' };
-    if (!hasCode(error, "ENAMETOOLONG", "EACCES", "EPERM", "EIO", "EISDIR", "ERR_INVALID_ARG_VALUE")) throw error;
+    if (!hasCode(error, 'ENAMETOOLONG', 'EACCES', 'EPERM', 'EIO', 'EISDIR', 'ERR_INVALID_ARG_VALUE'))
+      throw error;
     return refused('It cannot be read');
   }
 }
@@ -98,7 +99,9 @@ function placeOf({
   folders,
   from,
   file,
-}: Extract<ArtifactSource, { kind: 'own' }>): { readonly top: string; readonly names: readonly string[] } | undefined {
+}: Extract<ArtifactSource, { kind: 'own' }>):
+  | { readonly top: string; readonly names: readonly string[] }
+  | undefined {
   const tops = folders.flatMap((folder) => [folder, realOf(folder)]);
   const starts = [...(from === null ? [] : [from]), folders[0]];
   for (const start of starts) {

@@ -94,7 +94,15 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<Gat
   if (worktree === null) {
     const nothing = { uncommitted: null, unreadable: [], operation: null, unresolved: [], commits: [] };
     const results = await resultsOf(context, request);
-    const facts = { ...unseen, target: '', branch: null, head: null, isPastQueue: false, ...nothing, results };
+    const facts = {
+      ...unseen,
+      target: '',
+      branch: null,
+      head: null,
+      isPastQueue: false,
+      ...nothing,
+      results,
+    };
     return { facts, head: null, target: null, targetTip: null };
   }
   const look = await git.look(worktree.path);

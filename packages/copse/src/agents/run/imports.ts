@@ -17,7 +17,7 @@ import type { BriefedImport } from '../rules/briefing/briefing.ts';
 import type { ContextFiles } from '../ports/runners.ts';
 
 /** Empty unless the task is an import. */
-export async function loadImports(board: BoardReader, { from }: Pick<Task, 'from'>): Promise<readonly Artifact[]> {
+async function loadImports(board: BoardReader, { from }: Pick<Task, 'from'>): Promise<readonly Artifact[]> {
   if (from === undefined) return [];
   const all = await board.list('artifact', { task: from.task });
   return all.filter((one) => (from.artifact === null ? isAddedResult(one) : one.id === from.artifact));
@@ -36,10 +36,14 @@ export async function placeImports(
 ): Promise<PlacedImports> {
   if (task.from === undefined) return { kind: 'placed', imports: [] };
   if (strategy === 'none')
-    return impossible(`${task.id} is an import, and its agent has no worktree to commit in (workspace.strategy: none).`);
+    return impossible(
+      `${task.id} is an import, and its agent has no worktree to commit in (workspace.strategy: none).`,
+    );
   const wanted = await loadImports(context.board, task);
   if (wanted.length === 0)
-    return impossible(`${task.from.task} has no artifact to import. Look: copse artifact list ${task.from.task}`);
+    return impossible(
+      `${task.from.task} has no artifact to import. Look: copse artifact list ${task.from.task}`,
+    );
   const imports: BriefedImport[] = [];
   for (const one of wanted) {
     const { id, title, content } = one;

@@ -39,12 +39,7 @@ export async function recordChange(
 }
 
 /** An artifact, so that the address stays when the task is done. */
-async function addAddress(
-  context: RunContext,
-  change: Change,
-  task: TaskId,
-  address: string,
-): Promise<void> {
+async function addAddress(context: RunContext, change: Change, task: TaskId, address: string): Promise<void> {
   await recordArtifact(change, context, task, { kind: 'uri', address, title: 'its pull request' });
 }
 

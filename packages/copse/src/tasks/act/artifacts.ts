@@ -45,7 +45,9 @@ export async function addResult(
   return change(context, async (change) => {
     await change.requireMine(task);
     const known = await change.board.list('artifact', { task });
-    const isKept = known.some(({ content }) => content !== undefined && content.sha256 === made.content?.sha256);
+    const isKept = known.some(
+      ({ content }) => content !== undefined && content.sha256 === made.content?.sha256,
+    );
     const full = refuseTooMany(known, isKept ? 0 : (made.content?.bytes ?? 0));
     if (full !== undefined && !known.some((one) => isSame(one, made)))
       change.refuse(invalid(full, `copse artifact list ${task}`));

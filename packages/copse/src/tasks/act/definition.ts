@@ -6,7 +6,13 @@ import { type Refusal, type Refused, refused } from '../../kernel/decision.ts';
 import type { AgentName, PlanId, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type Priority, parsePriority } from '../rules/priority.ts';
-import { type ImportSource, type TaskDefinition, type TaskKind, type WorkItem, taskKinds } from '../rules/task.ts';
+import {
+  type ImportSource,
+  type TaskDefinition,
+  type TaskKind,
+  type WorkItem,
+  taskKinds,
+} from '../rules/task.ts';
 import { checkBody, checkName, checkTitle } from '../../kernel/text.ts';
 
 /** Only the given values; null clears a value. */

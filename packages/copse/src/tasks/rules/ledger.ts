@@ -40,11 +40,10 @@ export function evolveLedger(before: LedgerEntry | undefined, event: LedgerEvent
   return entry;
 }
 
-export const artifactKinds = ['commit', 'patch', 'file', 'uri'] as const;
-type ArtifactKind = (typeof artifactKinds)[number];
+type ArtifactKind = 'commit' | 'patch' | 'file' | 'uri';
 
 /** A file that Copse keeps. */
-export interface ArtifactContent {
+interface ArtifactContent {
   /** What it was called; shown, and never used as a path. */
   readonly name: string;
   readonly bytes: number;
@@ -84,7 +83,8 @@ export function isAddedResult({ kind, session }: Pick<Artifact, 'kind' | 'sessio
 }
 
 export type CheckedText =
-  { readonly kind: 'accepted'; readonly text: string } | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'accepted'; readonly text: string }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 
@@ -99,11 +99,15 @@ export function checkUri(text: string): CheckedText {
   if (text.length > longest)
     return refusedText(`A URI may have at most ${longest} characters; this one has ${text.length}`);
   if (!text.isWellFormed() || /[\p{C}\p{Z}]/u.test(text))
-    return refusedText('A URI cannot contain spaces, line breaks, control or invisible characters: encode them');
+    return refusedText(
+      'A URI cannot contain spaces, line breaks, control or invisible characters: encode them',
+    );
   if (!isUri(text) || !URL.canParse(text))
     return refusedText(`${JSON.stringify(text)} is not a URI such as https://example.com/report.pdf`);
   if (new URL(text).password !== '')
-    return refusedText('The URI contains a password, which everyone who reads the board would see: leave it out');
+    return refusedText(
+      'The URI contains a password, which everyone who reads the board would see: leave it out',
+    );
   return { kind: 'accepted', text };
 }
 
@@ -111,7 +115,9 @@ export function checkUri(text: string): CheckedText {
 export function checkFileName(text: string): CheckedText {
   const longest = defaultPolicy.artifacts.nameLength;
   if (text.length > longest)
-    return refusedText(`The name of a file may have at most ${longest} characters; this one has ${text.length}`);
+    return refusedText(
+      `The name of a file may have at most ${longest} characters; this one has ${text.length}`,
+    );
   if (text === '' || text === '.' || text === '..' || /[/\\]/.test(text))
     return refusedText(`${JSON.stringify(text)} is not the name of a file`);
   if (!text.isWellFormed() || /\p{C}/u.test(text))

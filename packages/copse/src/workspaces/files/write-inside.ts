@@ -22,7 +22,10 @@ export interface InsideFile {
   readonly scratch: string;
 }
 
-export async function writeInside({ root, file, scratch }: InsideFile, text: string | Uint8Array): Promise<void> {
+export async function writeInside(
+  { root, file, scratch }: InsideFile,
+  text: string | Uint8Array,
+): Promise<void> {
   await withFolder(root, path.posix.dirname(file), (target) =>
     withFolder(root, scratch, async (aside) => replace(aside, target, path.posix.basename(file), text)),
   );

@@ -182,7 +182,9 @@ async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly
 }
 
 /** Tasks whose artifacts an import needs that is not over, with that import. */
-export async function importsOf({ board }: Pick<SweepContext, 'board'>): Promise<ReadonlyMap<TaskId, TaskId>> {
+export async function importsOf({
+  board,
+}: Pick<SweepContext, 'board'>): Promise<ReadonlyMap<TaskId, TaskId>> {
   const tasks = await board.tasks({ order: 'recent' });
   return new Map(
     tasks.flatMap(({ id, from, state }) => (from && !isFinished(state.status) ? [[from.task, id]] : [])),

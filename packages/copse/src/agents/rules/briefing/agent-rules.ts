@@ -90,7 +90,9 @@ export function finishingFor({ git, task, imports, environment }: Briefing): str
   const hasNoFiles = environment['COPSE_WORKSPACE_STRATEGY'] === 'none';
   const steps = [
     ...(hasNoFiles ? ['Add each result: `copse artifact add <file or URI>`.'] : []),
-    ...(imports.length === 0 ? [] : ['Compare each imported file with its original: the content must be the same.']),
+    ...(imports.length === 0
+      ? []
+      : ['Compare each imported file with its original: the content must be the same.']),
     ...(git === null ? [] : ['Commit. `git status` must be clean.']),
     ...(task.accept.length === 0 ? [] : ['Run the accept commands yourself and fix what fails.']),
     'Write down what the next agent should know: `copse ledger add learning "…"`.',

@@ -205,7 +205,11 @@ function artifactOf(value: unknown, name: string, ignored: string[]): readonly R
     return [];
   }
   return [
-    { ...(file !== undefined && { file }), ...(uri !== undefined && { uri }), ...(title !== undefined && { title }) },
+    {
+      ...(file !== undefined && { file }),
+      ...(uri !== undefined && { uri }),
+      ...(title !== undefined && { title }),
+    },
   ];
 }
 

@@ -17,8 +17,7 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [word = ''] = words;
-  if (word.trim() === '')
-    fail('invalid', 'The name of the file is empty.', 'copse artifact add report.pdf');
+  if (word.trim() === '') fail('invalid', 'The name of the file is empty.', 'copse artifact add report.pdf');
   const title = options.title ?? null;
   await withReporting(cli, options.task, async (context, { task }) => {
     const input = isUri(word) ? { uri: word, title } : { ...fileOf(cli, word), title };

@@ -22,7 +22,8 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [id = '', file = '-'] = words;
-  if (file.trim() === '') fail('invalid', 'The name of the file is empty.', `copse artifact get ${id} <file>`);
+  if (file.trim() === '')
+    fail('invalid', 'The name of the file is empty.', `copse artifact get ${id} <file>`);
   await withBoard(cli, async ({ board }) => {
     const artifact = await requireArtifact(board, id);
     const content = await contentOf(cli, board, artifact);
@@ -37,11 +38,16 @@ async function contentOf(cli: Cli, board: Board, artifact: Artifact): Promise<Ui
   if (kind === 'commit')
     fail('wrong_status', `${id} is the commit ${address}: git has it.`, `git show ${address}`);
   if (kind === 'uri')
-    fail('wrong_status', `${id} is an address, which Copse never opens: ${shown(address)}`, `copse artifact show ${id}`);
+    fail(
+      'wrong_status',
+      `${id} is an address, which Copse never opens: ${shown(address)}`,
+      `copse artifact show ${id}`,
+    );
   const read = await readArtifact(cli, artifact);
   if (read.kind === 'read') return read.content;
   const node = nodeHere(requireRepository(cli));
-  const isElsewhere = read.kind === 'missing' && artifact.content !== undefined && artifact.content.node !== node;
+  const isElsewhere =
+    read.kind === 'missing' && artifact.content !== undefined && artifact.content.node !== node;
   return fail(
     'not_found',
     await machineText({ board, node }, artifact, read.kind),
@@ -86,7 +92,11 @@ function write(
     linkSync(aside, file);
   } catch (error) {
     if (hasCode(error, 'EEXIST')) exists();
-    fail('unavailable', `${shown(named)} cannot be written: ${messageOf(error)}.`, 'check the path and the free disk space');
+    fail(
+      'unavailable',
+      `${shown(named)} cannot be written: ${messageOf(error)}.`,
+      'check the path and the free disk space',
+    );
   } finally {
     rmSync(aside, { force: true });
   }

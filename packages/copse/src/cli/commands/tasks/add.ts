@@ -52,7 +52,11 @@ async function readSource(
     const artifact = await requireArtifact(board, from);
     const { id, task, kind } = artifact;
     if (!isAddedResult(artifact))
-      fail('invalid', `${id} is a ${kind} of ${task}: only files and URIs are imported.`, `copse artifact list ${task}`);
+      fail(
+        'invalid',
+        `${id} is a ${kind} of ${task}: only files and URIs are imported.`,
+        `copse artifact list ${task}`,
+      );
     return { from: { task, artifact: id }, dependsOn: [] };
   }
   const task = await requireTaskId(board, from);

@@ -123,10 +123,15 @@ function addLedger(program: CopseCommand, on: On): void {
 }
 
 function addArtifact(program: CopseCommand, on: On): void {
-  const artifact = program.command('artifact').description('Results of a task: commits, patches, files, URIs.');
+  const artifact = program
+    .command('artifact')
+    .description('Results of a task: commits, patches, files, URIs.');
   artifact
     .command('add')
-    .argument('<file-or-uri>', 'a file, which is copied, or a URI, which is kept as text (a file x:y is ./x:y)')
+    .argument(
+      '<file-or-uri>',
+      'a file, which is copied, or a URI, which is kept as text (a file x:y is ./x:y)',
+    )
     .description('Add a file or a URI to the results of a task.')
     .option('--title <text>', 'what it is, in one line')
     .option('--task <id>', 'the task (default: the task of the current worktree)')
