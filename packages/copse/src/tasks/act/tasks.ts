@@ -44,8 +44,8 @@ function refuseImport(kind: TaskKind, from: ImportSource | undefined): Refused |
     return refused(
       'invalid',
       'An import needs the artifact or the task that it brings into the repository.',
-      'copse add "…" --kind import --from <artifact or task>',
       'copse artifact list --all',
+      'copse add --help',
     );
   if (kind === 'import' || from === undefined) return undefined;
   return refused('invalid', `A task that imports an artifact cannot be ${kind}.`, 'copse add --help');

@@ -23,7 +23,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [id = '', file = '-'] = words;
   if (file.trim() === '')
-    fail('invalid', 'The name of the file is empty.', `copse artifact get ${id} <file>`);
+    fail('invalid', 'The name of the file is empty.', `copse artifact get ${id} content.bin`);
   await withBoard(cli, async ({ board }) => {
     const artifact = await requireArtifact(board, id);
     const content = await contentOf(cli, board, artifact);
@@ -61,7 +61,7 @@ async function print({ output }: Cli, { id }: Artifact, content: Uint8Array): Pr
     fail(
       'wrong_status',
       `${id} contains control characters, which a terminal would obey.`,
-      `copse artifact get ${id} <file>`,
+      `copse artifact get ${id} content.bin`,
     );
   await output.raw(content);
 }
@@ -77,7 +77,7 @@ function write(
 ): void {
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile())
-    fail('wrong_status', `${shown(named)} is not a regular file.`, `copse artifact get ${id} <file>`);
+    fail('wrong_status', `${shown(named)} is not a regular file.`, `copse artifact get ${id} content.bin`);
   const exists = (): never =>
     fail(
       'wrong_status',

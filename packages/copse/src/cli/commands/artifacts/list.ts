@@ -24,7 +24,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const artifacts = await (task === undefined ? board.list('artifact') : board.list('artifact', { task }));
     if (options.json) return cli.output.json({ artifacts: artifacts.map(artifactView) });
     if (artifacts.length === 0)
-      cli.output.line(`${task ?? 'The board'} has no artifacts. To add one: copse artifact add <file>`);
+      cli.output.line(`${task ?? 'The board'} has no artifacts. To add one: copse artifact add --help`);
     for (const one of artifacts) cli.output.line(lineOf(one, task, age(one.at, clock.now())));
   });
 }

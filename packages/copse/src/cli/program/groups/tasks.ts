@@ -174,7 +174,7 @@ function addArtifact(program: CopseCommand, on: On): void {
     .details('Its hash is checked first. The content is on the machine that added it.')
     .examples([
       ['copse artifact get ar-a1b2 report.pdf', ''],
-      ['copse artifact get ar-a1b2 | less', ''],
+      ['copse artifact get ar-a1b2 > report.pdf', ''],
     ])
     .action(on(() => import('../../commands/artifacts/get.ts')));
 }
