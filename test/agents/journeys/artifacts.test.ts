@@ -68,6 +68,13 @@ describe('agents that write no code', () => {
       '--kind',
       'non-code',
     );
+    await add(
+      'Reports and finishes',
+      `cd "$COPSE_RUNNER_FOLDER"; mkdir -p .copse; echo '{"artifacts":[{"uri":"urn:a:b"}]}' > .copse/session.json
+       note "finish: $(copse finish 2>&1 | head -1)"`,
+      '--kind',
+      'non-code',
+    );
     await add('Has nothing to do', 'copse finish --no-changes', '--kind', 'non-code');
     await add(
       'Adds to another',
@@ -91,6 +98,7 @@ describe('agents that write no code', () => {
       Draws: 'done',
       'Writes the file': 'done',
       'Adds nothing': 'needs_attention',
+      'Reports and finishes': 'done',
       'Has nothing to do': 'done',
       'Adds to another': 'done',
       Imports: 'done',
@@ -113,7 +121,10 @@ describe('agents that write no code', () => {
     expect(notes().match(/^prompt: .*$/gm)).toEqual(['prompt: false', 'prompt: true']);
     const { reason } = (await scene.tasks()).get(id('Adds nothing')) ?? expect.fail();
     expect(reason).toContain(`${id('Adds nothing')} has no artifact`);
-    expect(await scene.why(id('Adds nothing'))).toContain('added no artifact');
+    const why = await scene.why(id('Adds nothing'));
+    expect(why).toContain('added no artifact');
+    expect(why).toContain('--no-changes');
+    expect(why).not.toContain('copse merge');
   });
 
   // promise: artifacts-of-own-folder
@@ -131,6 +142,10 @@ describe('agents that write no code', () => {
     const [, first] = /Added (ar-\w+)/.exec(line('file')) ?? [];
     expect(line('again')).toContain(first ?? 'an id');
     expect(line('other')).toContain(`cannot report about ${id('Draws')}`);
+  });
+
+  test('may use the report for artifacts and the command to finish', () => {
+    expect(notes()).toContain(`finish: Reported ${id('Reports and finishes')} as finished`);
   });
 
   test('import the unchanged content, or hear that it is missing', async () => {
@@ -203,6 +218,28 @@ describe('agents that write no code', () => {
         stdout: '',
         stderr: expect.stringContaining('was changed') as string,
       });
+    });
+
+    test('keeps the files that an open import needs, even of a deleted task', async () => {
+      const source = id('Writes the file');
+      const { id: importing } = await answer<{ id: string }>(['add', 'Later', '--from', source], scene.at);
+      await copse(['delete', source, '--unlink', '--yes'], scene.at);
+      const dry = await copse(['sweep', '--dry-run', '--verbose'], scene.at);
+      expect(dry.stdout).toMatch(new RegExp(`artifacts/${source} .*stays: ${importing} imports it`));
+      await copse(['cancel', importing], scene.at);
+      expect((await copse(['sweep', '--dry-run', '--verbose'], scene.at)).stdout).not.toContain('imports it');
+    });
+
+    test('by hand, finishes work without code only with an artifact', async () => {
+      const { id: task } = await answer<{ id: string }>(['add', 'By hand', '--kind', 'non-code'], scene.at);
+      await copse(['work', task], scene.at);
+      const refused = await copse(['finish', task], scene.at);
+      expect(refused).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('has no artifact') as string,
+      });
+      await answer(['artifact', 'add', 'urn:by:hand', '--task', task], scene.at);
+      expect(await copse(['finish', task], scene.at)).toMatchObject({ code: 0 });
     });
 
     test('imports only what can be imported', async () => {
