@@ -115,7 +115,7 @@ policy:
   drain_within: 20m
   context_handoff: 70%
   snapshot_every: 30s
-  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
+  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, no_artifact: 3, not_imported: 7, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
 maintenance:
   max_disk: 20GB
   worktree_cleanup:
@@ -277,6 +277,8 @@ describe('the meaning', () => {
         conflict: 3,
         dirty: 1,
         nothing_committed: 2,
+        no_artifact: 3,
+        not_imported: 7,
         commit_message: 0,
         accept: 4,
         checks: 5,

@@ -60,7 +60,7 @@ describe('a run', () => {
       add('is not made ready', 'commit y y.txt', '--requires', 'unready'),
       add(
         'writes no code',
-        'note "in $(basename "$PWD")"; copse ledger add learning "It is so"',
+        'note "in $(basename "$PWD")"; copse ledger add learning "It is so"; copse artifact add https://example.invalid/so',
         '--kind',
         'non-code',
       ),

@@ -97,6 +97,7 @@ const logs: FoundLogs = {
   at: before(maintenance.logAgeMs + 1),
   newer: 0,
   isDerived: true,
+  neededBy: null,
   bytes: 10,
 };
 const session: FoundSession = {
@@ -267,6 +268,16 @@ describe('the rest', () => {
     ],
     ['logs of an open task', { logs: [{ ...logs, owner: 'stuck' }] }, 'stays'],
     ['logs of a task that the board never had', { logs: [{ ...logs, owner: 'unknown' }] }, 'stays'],
+    [
+      'patches that an import needs',
+      { logs: [{ ...logs, kind: 'artifacts', neededBy: brand<TaskId>('cp-0002') }] },
+      'stays',
+    ],
+    [
+      'results of a deleted task that an import needs',
+      { logs: [{ ...logs, kind: 'artifacts', owner: 'deleted', neededBy: brand<TaskId>('cp-0002') }] },
+      'stays',
+    ],
     ['results of a finished task', { logs: [{ ...logs, kind: 'artifacts', isDerived: false }] }, 'stays'],
     [
       'results of a deleted task',

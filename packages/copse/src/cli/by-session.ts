@@ -15,6 +15,9 @@ import type { Cli } from './invocation.ts';
 const forSessions: ReadonlySet<string> = new Set([
   'add',
   'agents',
+  'artifact add',
+  'artifact list',
+  'artifact show',
   'completion',
   'config',
   'cost',

@@ -254,7 +254,9 @@ function lateConfinement(load: () => Promise<CommandConfinement>): CommandConfin
 /** Opens the same, and the report file of the agent. */
 export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
   const { openReports } = await import('../agents/files/report-file.ts');
-  return { ...(await openWorkspaceContext(surroundings)), reports: openReports() };
+  const { openArtifacts } = await import('../agents/files/artifacts.ts');
+  const context = await openWorkspaceContext(surroundings);
+  return { ...context, reports: openReports(), artifacts: openArtifacts(context.home) };
 }
 
 /** The id of this clone on this machine, which worktrees belong to. */

@@ -23,6 +23,8 @@ const handbacks = section(
     conflict: count.describe('The branch conflicts with the target.'),
     dirty: count.describe('There are uncommitted changes.'),
     nothing_committed: count.describe('Nothing was committed.'),
+    no_artifact: count.describe('A task without a worktree has no artifact.'),
+    not_imported: count.describe('The commits of an import do not have its files.'),
     branch: count.describe('The commits are not on the branch of the task.'),
     commit_message: count.describe('A commit message does not follow the convention.'),
     accept: count.describe('An `accept` command failed.'),

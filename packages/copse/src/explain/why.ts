@@ -93,7 +93,9 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
-        ...(state.because === 'nothing_committed' ? [await unchanged(context, task)] : []),
+        ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
+          ? [await unchanged(context, task)]
+          : []),
         ...(await describeResolver(context, task)),
       ];
     case 'failed':

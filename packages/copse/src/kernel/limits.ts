@@ -155,6 +155,18 @@ export const limits = {
     lastWordsLength: 300,
   },
 
+  /** Files and addresses that tasks leave as results. */
+  artifacts: {
+    fileBytes: 64 * MEGABYTE,
+    /** Of all files of a task. */
+    taskBytes: 512 * MEGABYTE,
+    perTask: 200,
+    nameLength: 200,
+    uriLength: 2_048,
+    /** How long the unfinished file of a killed process stays. */
+    unfinishedMs: HOUR,
+  },
+
   /** How long Copse waits for an agent’s program. */
   agentPrograms: {
     /** A program that asks a question instead of printing its version is killed after this time. */

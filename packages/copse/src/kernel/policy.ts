@@ -66,6 +66,8 @@ export const defaultPolicy = {
     conflict: 2,
     dirty: 2,
     nothing_committed: 1,
+    no_artifact: 1,
+    not_imported: 2,
     branch: 2,
     commit_message: 2,
     accept: 2,

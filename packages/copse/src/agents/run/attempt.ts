@@ -159,13 +159,14 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       return crash({ context, orders }, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared': {
       await watchMainCheckout(context, orders, 'begin');
-      const { workspace: prepared, worktree } = place;
+      const { workspace: prepared, worktree, imports } = place;
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
       const of = {
         task,
         prepared,
         worktree,
+        imports,
         environment,
         reported,
         warnings: [],
@@ -235,8 +236,9 @@ async function takeTurns(attempt: RunningAttempt): Promise<AttemptEnd> {
 
 /** Writes the context for every turn anew, because commits and files change from turn to turn. */
 async function brief(attempt: RunningAttempt, handback?: MidwayHandback): Promise<WrittenContext> {
-  const { context, orders, prepared, task, worktree } = attempt;
-  const briefing = await loadBriefing(context, orders, prepared, rulesOf(context.agent, task));
+  const { context, orders, prepared, task, worktree, imports } = attempt;
+  const loaded = await loadBriefing(context, orders, prepared, rulesOf(context.agent, task));
+  const briefing = { ...loaded, imports };
   return writeContext(context, { ...briefing, ...(handback && { handback }) }, worktree);
 }
 

@@ -15,8 +15,11 @@ import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { loadConflict } from '../../queue/act/conflict-brief.ts';
 import { findUnfit } from '../../queue/act/find-unfit.ts';
+import { findUnimported } from './imports.ts';
 import { findMissing } from '../../queue/act/conflict-task.ts';
 import { type RunContext } from '../../queue/context.ts';
+import { isAddedResult } from '../../tasks/rules/ledger.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
 import { targetOf, tipOfTarget } from '../../queue/act/landing-target.ts';
 
 export interface GateRequest {
@@ -28,6 +31,8 @@ export interface GateRequest {
   /** The agent's summary, for a commit that Copse makes for it. */
   readonly summary: string | null;
   readonly environment: Readonly<Record<string, string>>;
+  /** Artifacts of the agent's report that could not be added, as sentences. */
+  readonly unadded?: readonly string[];
   /** Runs no accept command and changes nothing. */
   readonly isPreview?: boolean;
 }
@@ -88,7 +93,16 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<Gat
   const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
   if (worktree === null) {
     const nothing = { uncommitted: null, unreadable: [], operation: null, unresolved: [], commits: [] };
-    const facts = { ...unseen, target: '', branch: null, head: null, isPastQueue: false, ...nothing };
+    const results = await resultsOf(context, request);
+    const facts = {
+      ...unseen,
+      target: '',
+      branch: null,
+      head: null,
+      isPastQueue: false,
+      ...nothing,
+      results,
+    };
     return { facts, head: null, target: null, targetTip: null };
   }
   const look = await git.look(worktree.path);
@@ -109,9 +123,20 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<Gat
   const head = await findHead(context, worktree, look);
   const isPastQueue =
     commits.length === 0 && (await wasMovedPastQueue(context, task.id, worktree.path, look.head));
-  const of = { target, branch: worktree.branch, head, isPastQueue };
+  const unimported = commits.length === 0 ? [] : await findUnimported(context, task, look.head);
+  const of = { target, branch: worktree.branch, head, isPastQueue, unimported };
   const facts = { ...unseen, ...of, uncommitted, unreadable, operation, unresolved, commits, missing };
   return { facts, head: look.head, target, targetTip };
+}
+
+/** Only work without any files must leave artifacts. */
+async function resultsOf(
+  context: RunContext,
+  { task, unadded = [] }: GateRequest,
+): Promise<NonNullable<FinishFacts['results']> | null> {
+  if ((await workspaceOf(context, task.id))?.strategy !== 'none') return null;
+  const all = await context.board.list('artifact', { task: task.id });
+  return { count: all.filter(isAddedResult).length, problems: unadded };
 }
 
 type Healthy = Extract<WorktreeFacts, { state: 'healthy' }>;

@@ -8,6 +8,7 @@ import { decided } from '../../kernel/decision.ts';
 import { agentEnvironment } from '../../workspaces/rules/environment.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
+import type { BriefedImport } from '../rules/briefing/briefing.ts';
 import type { AttemptContext } from './context.ts';
 import type { Prepared } from '../../workspaces/act/prepare.ts';
 import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
@@ -24,6 +25,8 @@ export interface RunningAttempt {
   readonly prepared: PreparedWorkspace;
   /** Null for a task without a worktree. */
   readonly worktree: string | null;
+  /** What an import brings into the repository. */
+  readonly imports: readonly BriefedImport[];
   readonly environment: Readonly<Record<string, string>>;
   /** The folder of the agent's report. */
   readonly reported: string;

@@ -116,7 +116,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'queue.stalled': ({ id, reason }) => `the queue of ${id} stalled: ${oneLine(waitText(reason))}`,
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
   'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
-  'artifact.added': ({ kind, address }) => `result: ${kind} ${address}`,
+  'artifact.added': ({ kind, address, content }) =>
+    `result: ${kind} ${kind === 'file' ? (content?.name ?? '') : address}`,
   'node.joined': ({ id, name }) => `node ${name} (${id}) joined`,
   'node.changed': ({ id }) => `node ${id} told what it can do`,
   'node.renamed': ({ id, name }) => `node ${id} is called ${name} now`,

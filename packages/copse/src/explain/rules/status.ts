@@ -58,6 +58,8 @@ const attentionTexts: Readonly<
   unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent left uncommitted work', reason: 'says_all' },
   nothing_committed: { clause: 'the agent made no commits and left no changes', reason: 'details' },
+  no_artifact: { clause: 'the agent added no artifact', reason: 'details' },
+  not_imported: { clause: 'its commits do not have the files to import', reason: 'details' },
   branch: { clause: 'its commits are not on the branch of the task', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'says_all' },

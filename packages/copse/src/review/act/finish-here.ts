@@ -85,6 +85,13 @@ async function refusalOf(
   const { reason } = verdict;
   const isEmpty = verdict.kind === 'refused' && verdict.because === 'nothing_committed';
   const unchanged = `copse finish ${id} --no-changes # if there is nothing to change`;
+  if (verdict.because === 'no_artifact')
+    return refused(
+      'wrong_status',
+      `${id} is not finished. ${reason}`,
+      'copse artifact add --help',
+      unchanged,
+    );
   const isUncommitted = isEmpty || (verdict.kind === 'refused' && verdict.because === 'dirty');
   const at = (await workspaceOf(context, id))?.worktree?.path;
   const inside = at === undefined || !isUncommitted ? null : `git -C ${shellWord(at)}`;

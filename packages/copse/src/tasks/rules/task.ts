@@ -10,6 +10,7 @@
 import type { RefusalCode, Refused } from '../../kernel/decision.ts';
 import type {
   AgentName,
+  ArtifactId,
   AttemptId,
   CommitId,
   FencingToken,
@@ -102,6 +103,14 @@ export interface TaskDefinition {
   readonly agent: AgentName | null;
   readonly accept: readonly string[];
   readonly workItem: WorkItem | null;
+  /** Of an import: what it brings into the repository. */
+  readonly from?: ImportSource;
+}
+
+/** One result of a task, or all that agents and people added to it (null). */
+export interface ImportSource {
+  readonly task: TaskId;
+  readonly artifact: ArtifactId | null;
 }
 
 /** One session's hold on a task. How long it lasts is the lease's matter: see claim.ts. */
@@ -124,6 +133,8 @@ export const handbackReasons = [
   'conflict',
   'checks',
   'unfit',
+  'no_artifact',
+  'not_imported',
 ] as const;
 export type HandbackReason = (typeof handbackReasons)[number];
 

@@ -7,6 +7,7 @@
  */
 
 import { BoardAway } from '../../board/port.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { workspaceOf } from '../act/context.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
@@ -30,7 +31,7 @@ import type {
   SweepVerdict,
 } from '../rules/sweep/things.ts';
 import type { SweepContext } from './context.ts';
-import { findSessions, lookAtTrash } from './look.ts';
+import { findSessions, importsOf, lookAtTrash } from './look.ts';
 import { lookAtBranch } from './look-branches.ts';
 import { ofTask, ownersOf } from './owners.ts';
 
@@ -159,7 +160,10 @@ async function removeLogs(
   const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
   if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
   const ownerOf = await ownersOf(context, [found.task]);
-  const verdict = decideLogs({ ...found, ...now, owner: ownerOf(found.task) }, clock.now(), policy);
+  const needed = found.kind === 'artifacts' ? await importsOf(context) : new Map<TaskId, TaskId>();
+  const neededBy = needed.get(found.task) ?? null;
+  const owner = ownerOf(found.task);
+  const verdict = decideLogs({ ...found, ...now, owner, neededBy }, clock.now(), policy);
   if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
   return afterDeleting(await leftovers.deleteLogs(found.folder), onStep, 'logs_deleted');
 }

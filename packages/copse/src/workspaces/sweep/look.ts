@@ -168,15 +168,27 @@ async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly
   const transcripts = new Map<TaskId, number>();
   for (const { task, bytes } of context.leftovers.transcripts())
     transcripts.set(task, (transcripts.get(task) ?? 0) + bytes);
+  const needed = await importsOf(context);
   const found: FoundLogs[] = [];
   for (const [newer, one] of all.entries()) {
     const whole = await sizeOf(one.folder);
     // Transcripts are things of their own.
     const others = one.kind === 'logs' ? (transcripts.get(one.task) ?? 0) : 0;
     const bytes = whole === null ? null : Math.max(0, whole - others);
-    found.push({ ...one, owner: ownerOf(one.task), newer, bytes });
+    const neededBy = one.kind === 'artifacts' ? (needed.get(one.task) ?? null) : null;
+    found.push({ ...one, owner: ownerOf(one.task), newer, bytes, neededBy });
   }
   return found;
+}
+
+/** Tasks whose artifacts an import needs that is not over, with that import. */
+export async function importsOf({
+  board,
+}: Pick<SweepContext, 'board'>): Promise<ReadonlyMap<TaskId, TaskId>> {
+  const tasks = await board.tasks({ order: 'recent' });
+  return new Map(
+    tasks.flatMap(({ id, from, state }) => (from && !isFinished(state.status) ? [[from.task, id]] : [])),
+  );
 }
 
 export async function findSessions(context: SweepContext, only?: TaskId): Promise<readonly FoundSession[]> {

@@ -4,6 +4,8 @@
  *   1. uncommitted changes   handed back, committed by Copse, or failed       (`on_dirty`)
  *      HEAD elsewhere        handed back, unless its commit was made in the worktree; then noted
  *   2. nothing committed     handed back, unless the agent reported `--no-changes`
+ *      without a worktree    no artifact instead: the same
+ *      an import             its files are not in the commit, unchanged
  *   3. commit messages       noted or handed back                             (`commit_convention`)
  *   4. accept commands       handed back with the end of their output
  *   5. a trial merge         handed back with the files and the other side    (conflict.ts)
@@ -83,6 +85,10 @@ export interface FinishFacts {
         readonly unfit?: string | null;
       })
     | undefined;
+  /** For work that has no files: its results on the board, and why some could not be added. Null for all other work. */
+  readonly results?: { readonly count: number; readonly problems: readonly string[] } | null;
+  /** For an import: files whose content the branch does not have. */
+  readonly unimported?: readonly string[];
   /** For a task that resolves another task's conflict. */
   readonly missing?: MissingWork | null;
 }
@@ -108,7 +114,7 @@ export type GateVerdict =
 export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict {
   const dirty = refuseDirty(facts, rules);
   if (dirty !== undefined) return dirty;
-  if (facts.uncommitted === null) return gateAccept(facts, rules, []);
+  if (facts.uncommitted === null) return refuseWithoutResult(facts) ?? gateAccept(facts, rules, []);
   const misplaced = refuseMisplaced(facts);
   if (misplaced !== undefined) return misplaced;
   if (facts.missing) return refuse('conflict', describeMissingWork(facts.missing));
@@ -116,6 +122,8 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
     if (facts.saysNoChanges) return { kind: 'passed', hasChanges: false, notes: [] };
     return refuse('nothing_committed', nothingCommitted(facts));
   }
+  const unimported = facts.unimported ?? [];
+  if (unimported.length > 0) return refuse('not_imported', notImported(facts, unimported), unimported);
   const unconventional = facts.commits.filter(({ subject, isMerge }) => !isMerge && !isConventional(subject));
   if (unconventional.length > 0 && rules.commitConvention === 'require') {
     return refuse('commit_message', badMessages(unconventional));
@@ -205,6 +213,18 @@ function switchText({ branch }: FinishFacts, head: HeadFinding): string {
   return head.kind === 'alias'
     ? `Make it a branch again: git symbolic-ref --delete refs/heads/${own}, then git switch -c ${own}`
     : `Go there and bring your commits along: git switch ${own} (if it is gone: git switch -c ${own})`;
+}
+
+function refuseWithoutResult({ task, results, saysNoChanges }: FinishFacts): GateVerdict | undefined {
+  if (!results || results.count > 0) return undefined;
+  if (saysNoChanges) return { kind: 'passed', hasChanges: false, notes: [] };
+  const { problems } = results;
+  const why = problems.length === 0 ? [] : ['These could not be added:', listed(problems)];
+  return refuse('no_artifact', [`${task} has no artifact: nothing shows its result.`, ...why].join('\n'));
+}
+
+function notImported({ task }: FinishFacts, files: readonly string[]): string {
+  return `The branch of ${task} does not have the unchanged content of:\n${listed(files)}`;
 }
 
 function nothingCommitted({ task, target }: FinishFacts): string {

@@ -214,6 +214,7 @@ export function decideLogs(one: FoundLogs, now: Timestamp, { maintenance }: Rule
   const { kind, task, owner, at, newer } = one;
   const { logAgeMs, logsKept, trashAgeMs } = maintenance;
   if (owner === 'unknown') return stays(`The board has no task ${task}.`);
+  if (one.neededBy !== null) return stays(`${one.neededBy} imports it.`);
   if (owner === 'deleted') {
     const why = `${task} was deleted from the board`;
     return now - at > trashAgeMs

@@ -98,6 +98,8 @@ export interface FoundLogs extends OnDisk {
   readonly newer: number;
   /** Everything in it can be made again: logs, and patches of commits. */
   readonly isDerived: boolean;
+  /** An import that is not over brings its files into the repository. */
+  readonly neededBy: TaskId | null;
 }
 
 /** The complete output of the attempts of a session. */
