@@ -203,6 +203,7 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   restart: stuck,
   cancel: idle,
   cost: idle,
+  stats: idle,
   work: idle,
   'copse work': { from: idle, code: 2 },
   'copse work a1b2 --resume': held,

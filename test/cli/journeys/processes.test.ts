@@ -75,6 +75,7 @@ const looking: readonly (readonly [command: string, argv: () => readonly string[
   ['rescue show', () => ['rescue', 'show', rescue]],
   ['agents', () => ['agents']],
   ['cost', () => ['cost', '--json']],
+  ['stats', () => ['stats', '--json']],
   ['logs', () => ['logs', idle], 3],
   ['radar', () => ['radar']],
   ['review', () => ['review', reviewed]],

@@ -228,7 +228,7 @@ describe('whatever happens to tasks', () => {
           expect(reason).toContain(task.id);
           expect(reason).toMatch(/\.$/);
           if (decision.refusal.code === 'wrong_status')
-            expect(reason).toMatch(/ (is|needs|has) (\w+)|waits for|no journalled/);
+            expect(reason).toMatch(/ (is|needs|has) (\w+)|waits for|no journalled|no agent runs/);
           for (const command of next) {
             expect(command).not.toBe('');
             const verb = /^copse (\w+)/.exec(command)?.[1] as TaskAction | undefined;

@@ -48,6 +48,7 @@ const forSessions: ReadonlySet<string> = new Set([
   'schedule show',
   'shell-init',
   'show',
+  'stats',
   'status',
   'stuck',
   'sync',

@@ -124,6 +124,8 @@ export const limits = {
     tailLines: 40,
     tailBytes: 64 * KILOBYTE,
     hookFiles: 1_000,
+    /** Of a reason or summary that a hook is told. */
+    hookReasonLength: 4_000,
   },
 
   /** Submodules and large files that a fresh worktree gets. */

@@ -4,6 +4,7 @@
  */
 
 import { type Orchestrator, type Pass } from './orchestrate.ts';
+import { plannedRestarts } from '../agents/act/auto-restart.ts';
 import { BoardTooNew } from '../board/port.ts';
 import type { RunContext } from '../queue/context.ts';
 
@@ -100,6 +101,7 @@ async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pas
   if ((await board.held()).some(({ task }) => !pass.running.some((one) => one.task.id === task.id)))
     return false;
   if ((await board.openLandings()).some(({ waiting }) => waiting === null)) return false;
+  if ((await plannedRestarts(context)).length > 0) return false;
   const now = clock.now();
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });
   // A delay may have ended since the pass.

@@ -29,6 +29,7 @@ import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
 import { type Lead, LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
+import { restartDue } from '../agents/act/auto-restart.ts';
 import { ScheduleDuty } from '../intake/act/schedule-duty.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
@@ -122,7 +123,10 @@ export class Orchestrator {
     this.#handIn(landings);
     this.#dropLanded();
     if (here.leads) await this.#land(landings);
-    if (here.draining.kind === 'no') await this.#schedules.pass();
+    if (here.draining.kind === 'no') {
+      await this.#schedules.pass();
+      await restartDue(this.#context);
+    }
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#lookAtWorktrees();

@@ -81,6 +81,7 @@ export const effects: Readonly<Record<string, Effect>> = {
   'schedule show': 'reads',
   'shell-init': 'reads',
   show: 'reads',
+  stats: 'reads',
   status: 'reads',
   'sources list': 'reads',
   'sources show': 'reads',

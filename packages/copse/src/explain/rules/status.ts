@@ -3,7 +3,9 @@
  * them from here, so that all of them say the same. Clauses begin with a small letter; `sentence` makes them sentences.
  */
 
-import type { TaskId } from '../../kernel/ids.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { spanText } from '../../kernel/time.ts';
+import type { PlannedRestart } from '../../tasks/rules/auto-restart.ts';
 import {
   type AttentionCause,
   type Delay,
@@ -117,6 +119,17 @@ export function failureText(retries: number): string {
 
 export function failureClause(retries: number, reason: string): string {
   return `${failureText(retries)}: ${firstLine(reason)}`;
+}
+
+/** When and how often it is restarted without a person; null: never. */
+export function restartText(plan: PlannedRestart, now: Timestamp): string | null {
+  if (plan.kind === 'none') return null;
+  if (plan.kind === 'used_up')
+    return `restarted automatically ${plan.of} of ${plan.of} times, and failed again`;
+  const { number, of, at } = plan;
+  const done = number === 1 ? '' : `restarted automatically ${number - 1} of ${of} times; `;
+  const next = at <= now ? 'now' : `in ${spanText(at - now)}`;
+  return `${done}restarts automatically ${next} (${number} of ${of})`;
 }
 
 export function sentence(clause: string): string {

@@ -258,6 +258,8 @@ export interface Task extends TaskDefinition {
   readonly token: FencingToken;
   /** Crashes since the last success or restart by a person. */
   readonly retries: number;
+  /** Automatic restarts since a person restarted or resumed it: see auto-restart.ts. */
+  readonly autoRestarts?: number;
   readonly handbacks: { readonly [R in HandbackReason]?: number };
   /** The latest session; `resume` continues its conversation. */
   readonly session: SessionId | null;
@@ -291,6 +293,7 @@ export const taskActions = [
   'pause',
   'cancel',
   'restart',
+  'restart_automatically',
   'resume',
   'move',
   'reset',
@@ -342,6 +345,7 @@ export const taskTransitions: Transitions = {
     landing: ['cancelled'],
   },
   restart: { stuck: ['in_progress'], failed: ['ready'] },
+  restart_automatically: { stuck: ['ready'], needs_attention: ['ready'] },
   resume: {
     paused: ['in_progress'],
     in_review: ['in_progress'],
@@ -403,6 +407,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   pause: (id) => `pause ${id}`,
   cancel: (id) => `cancel ${id}`,
   restart: (id) => `restart ${id}`,
+  restart_automatically: (id) => `restart ${id} automatically`,
   resume: (id) => `resume ${id}`,
   move: (id) => `move ${id}`,
   reset: (id) => `begin ${id} anew`,
