@@ -3,7 +3,12 @@
 import { describe, expect, it } from 'vitest';
 
 import { type Item, itemKey, textMark } from '../../../packages/copse/src/intake/rules/item.ts';
-import { type TaskNow, planSync, textOf } from '../../../packages/copse/src/intake/rules/reconcile.ts';
+import {
+  type TaskNow,
+  planSync,
+  textOf,
+  whyNotLetIn,
+} from '../../../packages/copse/src/intake/rules/reconcile.ts';
 import { dueReport, reportText } from '../../../packages/copse/src/intake/rules/report.ts';
 import type { SeenItem } from '../../../packages/copse/src/intake/rules/source.ts';
 import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
@@ -93,6 +98,35 @@ describe('an item', () => {
     expect(kinds([edited], [item()], ready, only)).toEqual(['give']);
     expect(kinds([seen({ body: 'other', author: 'eve' })], [item()], ready, only)).toEqual(['note']);
     expect(kinds([seen({ body: 'other', author: null })], [item()], ready, only)).toEqual(['note']);
+  });
+
+  // promise: item-only-from
+  it.each([
+    ['changed before the label was set', { author: 'eve', updatedAt: at }, true],
+    ['changed after the label was set', { author: 'eve', updatedAt: timestamp(at + 1) }, false],
+    ['changed at an unknown time', { author: 'eve', updatedAt: null }, false],
+    ['changed after it by a trusted author', { author: 'ann', updatedAt: timestamp(at + 1) }, true],
+    ['printed by a program, which has no such times', { author: 'eve' }, true],
+  ])('of a stranger that was %s', (_, over, isLetIn) => {
+    const why = whyNotLetIn(['Ann'], seen(over), { by: 'ann', at });
+    expect(why === null).toBe(isLetIn);
+    if (why !== null) expect(why).toContain('set it again');
+    expect(whyNotLetIn(null, seen(over), { by: 'eve', at })).toBeNull();
+    expect(whyNotLetIn(['Ann'], seen(over), { by: 'eve', at })).toBe('eve is not among only_from');
+  });
+
+  it('of another repository is neither changed nor closed by one with the same number', () => {
+    const url = (name: string) => `https://github.com/octo/${name}/issues/1`;
+    const other = seen({ url: url('bushes'), title: 'Not the same', isClosed: true });
+    expect(plan([other], [item({ url: url('trees') })])).toMatchObject([
+      { kind: 'leave', why: expect.stringContaining('give the source another name') },
+    ]);
+    expect(kinds([seen({ url: url('Trees') })], [item({ url: url('trees') })])).toEqual([]);
+  });
+
+  it('that could not be read is not closed', () => {
+    const facts = { settings: keep, seen: [], known: [item()], taskOf: () => ready };
+    expect(planSync({ ...facts, unread: new Set(['1']) })).toEqual([]);
   });
 
   it.each([

@@ -198,6 +198,37 @@ describe('a clock that went back', () => {
   });
 });
 
+describe('an interval whose times a wrong clock computed', () => {
+  const hour = 3_600_000;
+  /** Times count from the recorded next one, as in a run. */
+  const hourly = (set: string, rules: Partial<Rules> = {}) => {
+    const made: Scene[] = [];
+    const after: After = (moment) => intervalAfter(hour, made[0]?.schedule.nextAt ?? at(set))(moment);
+    made.push(new Scene(set, after, rules));
+    return made[0] as Scene;
+  };
+
+  test.each(['skip', 'once', 'all'] as const)('that was years ahead goes on within an hour (%s)', (missed) => {
+    const scene = hourly('2026-01-01T00:00Z', { missed }).pass('2031-01-01T00:30Z', { isEachDone: true });
+    const before = scene.fired.length;
+    scene.done().pass('2026-01-01T02:10Z', { isEachDone: true });
+    expect(scene.passed.at(-1)).toBe('clock');
+    expect(scene.schedule.nextAt).toBeLessThanOrEqual(at('2026-01-01T03:10Z'));
+    const next = new Date(scene.schedule.nextAt ?? 0).toISOString();
+    scene.done().pass(next, { isEachDone: true });
+    expect(scene.fired.length).toBeGreaterThan(before);
+  });
+
+  test('is resumed from the present', () => {
+    expect(intervalAfter(hour, at('2031-01-01T00:30Z'))(at('2026-01-01T02:10Z'))).toBe(at('2026-01-01T02:30Z'));
+  });
+
+  test('on another machine, less than an hour ahead, changes nothing', () => {
+    const scene = new Scene('2026-01-01T00:00Z', daily()).pass('2026-01-01T06:00Z').done();
+    expect(scene.pass('2026-01-01T05:01Z').passed).toEqual([]);
+  });
+});
+
 describe('a definition', () => {
   test('that changes begins anew, and keeps what was paused and run', () => {
     const scene = new Scene('2026-01-01T00:00Z', daily()).pass('2026-01-01T06:00Z');

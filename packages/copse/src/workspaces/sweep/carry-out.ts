@@ -29,6 +29,7 @@ import type {
   GoingItem,
   SweepVerdict,
 } from '../rules/sweep/things.ts';
+import { trashTime } from './trash-time.ts';
 import type { SweepContext } from './context.ts';
 import { findSessions, lookAtTrash } from './look.ts';
 import { lookAtBranch } from './look-branches.ts';
@@ -136,7 +137,8 @@ async function removeTrash(
   return underLock(context, found, async () => {
     const entry = await trash.again(found.folder);
     if (entry === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
-    const verdict = decideTrash(await lookAtTrash(context, entry, { hasBudget }), clock.now(), policy);
+    const at = trashTime(context, clock.now());
+    const verdict = decideTrash(await lookAtTrash(context, entry, { hasBudget }), at, policy);
     if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
     const { rescue } = entry.record;
     const isHeld = rescue !== null && (await rescues.find(rescue)) !== undefined;
