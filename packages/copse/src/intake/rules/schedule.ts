@@ -157,11 +157,7 @@ export function intervalAfter(everyMs: number, anchor: Timestamp): After {
 }
 
 /** Statuses in which the run of a task goes on without a person, or with one who paused it. */
-const GOING: ReadonlySet<TaskStatus> = new Set(['pending', 'ready', 'in_progress', 'landing', 'paused']);
-
-export function isGoing(status: TaskStatus | undefined): boolean {
-  return status !== undefined && GOING.has(status);
-}
+export const goingStatuses: readonly TaskStatus[] = ['pending', 'ready', 'in_progress', 'landing', 'paused'];
 
 export interface DueFacts {
   /** The task of the last run goes on. */

@@ -158,15 +158,29 @@ async function removeLogs(
   onStep: OnStep,
 ): Promise<SweptFate> {
   const { clock, leftovers, policy } = context;
-  const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
-  if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
   const ownerOf = await ownersOf(context, [found.task]);
-  const verdict = decideLogs({ ...found, ...now, owner: ownerOf(found.task) }, clock.now(), policy);
-  if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
-  return afterDeleting(await leftovers.deleteLogs(found.folder), onStep, 'logs_deleted');
+  return underLock(context, found, async () => {
+    const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
+    if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
+    const verdict = decideLogs({ ...found, ...now, owner: ownerOf(found.task) }, clock.now(), policy);
+    if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
+    // Transcripts beside the logs are things of their own: those that went are gone already.
+    const sessions = found.kind === 'logs' ? await findSessions(context, found.task) : [];
+    const kept = new Set(sessions.flatMap(({ files }) => files));
+    return afterDeleting(await leftovers.deleteFolder(found.folder, kept), onStep, 'logs_deleted');
+  });
 }
 
 async function removeTranscripts(
+  context: SweepContext,
+  found: FoundSession,
+  hasBudget: boolean,
+  onStep: OnStep,
+): Promise<SweptFate> {
+  return underLock(context, found, () => removeFiles(context, found, hasBudget, onStep));
+}
+
+async function removeFiles(
   context: SweepContext,
   { session, task }: FoundSession,
   hasBudget: boolean,

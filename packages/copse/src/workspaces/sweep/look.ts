@@ -173,7 +173,9 @@ async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly
   for (const { task, bytes } of context.leftovers.transcripts())
     transcripts.set(task, (transcripts.get(task) ?? 0) + bytes);
   const found: FoundLogs[] = [];
-  for (const [newer, one] of all.entries()) {
+  const ofSessions = new Set((await findSessions(context)).map(({ task }) => task));
+  for (const [newer, { hasOnlyTranscripts, ...one }] of all.entries()) {
+    if (one.kind === 'logs' && hasOnlyTranscripts && ofSessions.has(one.task)) continue;
     const whole = await sizeOf(one.folder);
     // Transcripts are things of their own.
     const others = one.kind === 'logs' ? (transcripts.get(one.task) ?? 0) : 0;
