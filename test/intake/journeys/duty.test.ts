@@ -20,7 +20,7 @@ import { claimant, must } from '../../support/records/tasks.ts';
 const area = newArea();
 
 test('a source is looked at at its interval, at once after a webhook, and a failure is said once', async () => {
-  const source = { type: 'command', command: 'echo look >>looks; cat items', interval: '1h' };
+  const source = { type: 'command', command: 'echo look >>"{folder}/looks"; cat "{folder}/items"', interval: '1h' };
   const site = newSourceSite(area, source, { files: { items: '{"id":1,"title":"One"}\n' } });
   const looks = () => readFileSync(path.join(site.folder, 'looks'), 'utf8').split('\n').length - 1;
   const opened = await openSite(site);
