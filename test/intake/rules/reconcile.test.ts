@@ -9,7 +9,7 @@ import {
   textOf,
   whyNotLetIn,
 } from '../../../packages/copse/src/intake/rules/reconcile.ts';
-import { dueReport, reportText } from '../../../packages/copse/src/intake/rules/report.ts';
+import { dueReport, isTickDue, reportText } from '../../../packages/copse/src/intake/rules/report.ts';
 import type { SeenItem } from '../../../packages/copse/src/intake/rules/source.ts';
 import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { taskStatuses } from '../../../packages/copse/src/tasks/rules/task.ts';
@@ -201,6 +201,12 @@ describe('a report', () => {
     expect(dueReport(told('working'), 'ready')).toBe('queued');
     expect(dueReport(told('working'), undefined)).toBe('cancelled');
     expect(dueReport(told('done'), 'in_progress')).toBe('working');
+  });
+
+  it('ticks a box only if its line still says what was done', () => {
+    expect(isTickDue(item(), 'done')).toBe(true);
+    expect(isTickDue(item(), 'review')).toBe(false);
+    expect(isTickDue(item({ changedAt: at }), 'done')).toBe(false);
   });
 
   it('says no reason: the item may be public', () => {

@@ -16,6 +16,7 @@ import {
   type DueItem,
   type Reported,
   dueReport,
+  isTickDue,
   labelOf,
   reportMarker,
   reportText,
@@ -32,8 +33,7 @@ export async function dueReports(context: RunContext, source: Source): Promise<r
   const statuses = await context.board.statuses(items.map(({ task }) => task));
   return items.flatMap((item) => {
     const phase = dueReport(item, statuses.get(item.task));
-    // A box has two states, and a line that no longer says what was done stays as it is.
-    const isDue = phase !== null && (isTold || (phase === 'done' && item.changedAt === null));
+    const isDue = phase !== null && (isTold || isTickDue(item, phase));
     return isDue ? [{ item, phase }] : [];
   });
 }

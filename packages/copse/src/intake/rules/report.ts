@@ -53,6 +53,11 @@ export function dueReport(item: Pick<Item, 'report'>, status: TaskStatus | undef
   return item.report.phase === phase ? null : phase;
 }
 
+/** A box has two states, and a line that no longer says what was done stays as it is. */
+export function isTickDue({ changedAt }: Pick<Item, 'changedAt'>, phase: ReportPhase): boolean {
+  return phase === 'done' && changedAt === null;
+}
+
 /** Found again by it after an answer was lost. Only this board knows the task's id before the comment exists. */
 export function reportMarker(task: TaskId): string {
   return `<!-- copse-status ${task} -->`;
