@@ -63,16 +63,19 @@ const broken: Answer = {
 it.each([
   ['github', forbidden, '9'],
   ['linear', broken, 'ENG-9'],
-] as const)('an item that %s does not show for another reason than its end is not closed', async (kind, fault, id) => {
-  const { server, source } = await newSource(kind);
-  server.file('Listed');
-  server.instead.push(undefined, fault);
-  const read = await source.read([known(id)]);
-  expect(read).toMatchObject({ kind: 'read', items: [{ title: 'Listed' }], unread: [id] });
-  expect(read.kind === 'read' && read.notes).toEqual([expect.stringContaining(`${id}: `)]);
-  // It is gone: the server says so.
-  expect(await source.read([known(id)])).toMatchObject({ kind: 'read', unread: [] });
-});
+] as const)(
+  'an item that %s does not show for another reason than its end is not closed',
+  async (kind, fault, id) => {
+    const { server, source } = await newSource(kind);
+    server.file('Listed');
+    server.instead.push(undefined, fault);
+    const read = await source.read([known(id)]);
+    expect(read).toMatchObject({ kind: 'read', items: [{ title: 'Listed' }], unread: [id] });
+    expect(read.kind === 'read' && read.notes).toEqual([expect.stringContaining(`${id}: `)]);
+    // It is gone: the server says so.
+    expect(await source.read([known(id)])).toMatchObject({ kind: 'read', unread: [] });
+  },
+);
 
 it('an item of another repository is not looked up here, and not told', async () => {
   const { server, source } = await newSource('github');

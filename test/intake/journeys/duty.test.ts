@@ -20,7 +20,11 @@ import { claimant, must } from '../../support/records/tasks.ts';
 const area = newArea();
 
 test('a source is looked at at its interval, at once after a webhook, and a failure is said once', async () => {
-  const source = { type: 'command', command: 'echo look >>"{folder}/looks"; cat "{folder}/items"', interval: '1h' };
+  const source = {
+    type: 'command',
+    command: 'echo look >>"{folder}/looks"; cat "{folder}/items"',
+    interval: '1h',
+  };
   const site = newSourceSite(area, source, { files: { items: '{"id":1,"title":"One"}\n' } });
   const looks = () => readFileSync(path.join(site.folder, 'looks'), 'utf8').split('\n').length - 1;
   const opened = await openSite(site);
@@ -78,7 +82,10 @@ test('a source that breaks stops no other, and an item that fails stops no other
   server.instead.push(undefined, faults.badGateway);
   await pass();
   expect((await context.board.list('item')).map(({ title }) => title)).toEqual(['Two']);
-  expect(said).toEqual([expect.stringContaining('Source broken: no such thing'), expect.stringContaining('Source src: ')]);
+  expect(said).toEqual([
+    expect.stringContaining('Source broken: no such thing'),
+    expect.stringContaining('Source src: '),
+  ]);
   expect(context.sourceMemories.load('src').problem).toContain('src#1');
   const [source] = opened.context.sources;
   if (source === undefined) throw new Error('There is no source');

@@ -99,7 +99,10 @@ describe('a program', () => {
     const site = newSourceSite(area, { type: 'command', command: './items' }, { files });
     chmodSync(path.join(site.folder, 'items'), 0o755);
     const check = await copse(['config', 'check'], site.at);
-    expect(check).toMatchObject({ code: 2, stderr: expect.stringContaining('sources.src.command runs ./items') });
+    expect(check).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('sources.src.command runs ./items'),
+    });
     const { stderr } = await copse(['sources', 'sync'], site.at);
     expect(stderr).toContain('The command runs ./items of the repository, which agents can change.');
     // Also where the sentence does not see it.

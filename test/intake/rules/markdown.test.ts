@@ -2,7 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { MOST_ENTRIES, identify, parseList, withTicks } from '../../../packages/copse/src/intake/rules/markdown.ts';
+import {
+  MOST_ENTRIES,
+  identify,
+  parseList,
+  withTicks,
+} from '../../../packages/copse/src/intake/rules/markdown.ts';
 
 const titles = (text: string) => parseList(text).map(({ title }) => title);
 
@@ -100,7 +105,11 @@ describe('a file that is made to be slow', () => {
     ['many empty lines in a text', `- [ ] a\n  x${'\n'.repeat(60_000)}  y`, 1],
     ['many lines in a text', `- [ ] a\n${'  x\n'.repeat(200_000)}`, 1],
     ['many boxes with one title', '- [ ] same\n'.repeat(MOST_ENTRIES), MOST_ENTRIES],
-    ['many boxes', Array.from({ length: MOST_ENTRIES }, (_, at) => `- [ ] box ${at}`).join('\n'), MOST_ENTRIES],
+    [
+      'many boxes',
+      Array.from({ length: MOST_ENTRIES }, (_, at) => `- [ ] box ${at}`).join('\n'),
+      MOST_ENTRIES,
+    ],
   ])('is read in a moment: %s', (_, text, count) => {
     const began = process.cpuUsage();
     const all = parseList(text);

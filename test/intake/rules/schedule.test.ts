@@ -207,19 +207,24 @@ describe('an interval whose times a wrong clock computed', () => {
     return made[0] as Scene;
   };
 
-  test.each(['skip', 'once', 'all'] as const)('that was years ahead goes on within an hour (%s)', (missed) => {
-    const scene = hourly('2026-01-01T00:00Z', { missed }).pass('2031-01-01T00:30Z', { isEachDone: true });
-    const before = scene.fired.length;
-    scene.done().pass('2026-01-01T02:10Z', { isEachDone: true });
-    expect(scene.passed.at(-1)).toBe('clock');
-    expect(scene.schedule.nextAt).toBeLessThanOrEqual(at('2026-01-01T03:10Z'));
-    const next = new Date(scene.schedule.nextAt ?? 0).toISOString();
-    scene.done().pass(next, { isEachDone: true });
-    expect(scene.fired.length).toBeGreaterThan(before);
-  });
+  test.each(['skip', 'once', 'all'] as const)(
+    'that was years ahead goes on within an hour (%s)',
+    (missed) => {
+      const scene = hourly('2026-01-01T00:00Z', { missed }).pass('2031-01-01T00:30Z', { isEachDone: true });
+      const before = scene.fired.length;
+      scene.done().pass('2026-01-01T02:10Z', { isEachDone: true });
+      expect(scene.passed.at(-1)).toBe('clock');
+      expect(scene.schedule.nextAt).toBeLessThanOrEqual(at('2026-01-01T03:10Z'));
+      const next = new Date(scene.schedule.nextAt ?? 0).toISOString();
+      scene.done().pass(next, { isEachDone: true });
+      expect(scene.fired.length).toBeGreaterThan(before);
+    },
+  );
 
   test('is resumed from the present', () => {
-    expect(intervalAfter(hour, at('2031-01-01T00:30Z'))(at('2026-01-01T02:10Z'))).toBe(at('2026-01-01T02:30Z'));
+    expect(intervalAfter(hour, at('2031-01-01T00:30Z'))(at('2026-01-01T02:10Z'))).toBe(
+      at('2026-01-01T02:30Z'),
+    );
   });
 
   test('on another machine, less than an hour ahead, changes nothing', () => {

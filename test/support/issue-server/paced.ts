@@ -9,10 +9,7 @@ import { IssueServer } from './server.ts';
 
 export const START = 1_700_000_000_000;
 
-export async function newPaced(
-  kind: IssueServer['kind'] = 'github',
-  more: Partial<PacedOptions> = {},
-) {
+export async function newPaced(kind: IssueServer['kind'] = 'github', more: Partial<PacedOptions> = {}) {
   const server = await IssueServer.start(kind);
   let nowMs = START;
   const sleeps: number[] = [];

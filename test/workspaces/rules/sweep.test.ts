@@ -14,7 +14,10 @@ import {
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { taskStatuses } from '../../../packages/copse/src/tasks/rules/task.ts';
 import { type RemovalFacts, decideRemoval } from '../../../packages/copse/src/workspaces/rules/removal.ts';
-import { type TrashClock, trustClock } from '../../../packages/copse/src/workspaces/rules/sweep/trash-clock.ts';
+import {
+  type TrashClock,
+  trustClock,
+} from '../../../packages/copse/src/workspaces/rules/sweep/trash-clock.ts';
 import { decideDueSweep } from '../../../packages/copse/src/workspaces/rules/sweep/due.ts';
 import { planSweep, sweepRequest } from '../../../packages/copse/src/workspaces/rules/sweep/plan.ts';
 import {

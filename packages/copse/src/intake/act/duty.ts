@@ -78,7 +78,11 @@ export class SourceDuty {
   #fail({ name }: Source, reason: string): void {
     const times = this.#times.get(name) ?? FIRST;
     const failures = times.failures + 1;
-    this.#times.set(name, { ...times, failures, nextMs: this.#context.clock.elapsedMs() + this.#waitMs(failures) });
+    this.#times.set(name, {
+      ...times,
+      failures,
+      nextMs: this.#context.clock.elapsedMs() + this.#waitMs(failures),
+    });
     remember(this.#context, name, { kind: 'failed', reason, until: null }, false);
     this.#onProblem(`Source ${name}: ${reason}`);
   }

@@ -36,7 +36,9 @@ export class ScheduleDuty {
         elsewhere.add(id);
         if (this.#elsewhere.has(id)) return;
         const who = definedBy === null ? 'another machine' : `the machine ${definedBy}`;
-        onProblem(`${id} starts nothing here: ${who} set other times for it. To see them: copse schedule show ${id}`);
+        onProblem(
+          `${id} starts nothing here: ${who} set other times for it. To see them: copse schedule show ${id}`,
+        );
       };
       await fireDue(this.#context, intake, { onProblem, onElsewhere });
       this.#elsewhere.clear();

@@ -98,7 +98,12 @@ async function submit(
     return { kind: 'reported', items: [], notes: [], problem: null };
   }
   onStep?.('reported');
-  return { kind: 'reported', items, notes: [`${id} ticks ${counted(items.length, 'box', 'es')}.`], problem: null };
+  return {
+    kind: 'reported',
+    items,
+    notes: [`${id} ticks ${counted(items.length, 'box', 'es')}.`],
+    problem: null,
+  };
 }
 
 function told(item: Item, at: Item['takenAt']) {

@@ -82,7 +82,8 @@ async function run(
     const text = content.kind === 'plain' ? content.value.text : '';
     if (Buffer.byteLength(text) > most)
       return { kind: 'failed', reason: `The command printed more than ${most} bytes.`, until: null };
-    if (text.trim() === '' && openItems > 0) return { kind: 'failed', reason: printedNothing(openItems), until: null };
+    if (text.trim() === '' && openItems > 0)
+      return { kind: 'failed', reason: printedNothing(openItems), until: null };
     return readLines(text, askedBy);
   });
 }

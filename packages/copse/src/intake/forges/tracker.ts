@@ -121,10 +121,18 @@ async function report(
   return { kind: 'reported', comment };
 }
 
-type Written = { readonly kind: 'written'; readonly comment: string | null } | ApiRefusal | SourceProblem;
+type WrittenComment =
+  | { readonly kind: 'written'; readonly comment: string | null }
+  | ApiRefusal
+  | SourceProblem;
 
 /** The comment that is known, else the oldest with the marker, else a new one: an answer may have been lost. */
-async function writeComment(tracker: Tracker, item: Item, text: string, marker: string): Promise<Written> {
+async function writeComment(
+  tracker: Tracker,
+  item: Item,
+  text: string,
+  marker: string,
+): Promise<WrittenComment> {
   const known = item.report?.comment ?? null;
   if (known !== null) {
     const edited = await tracker.editComment(item.item, known, text);

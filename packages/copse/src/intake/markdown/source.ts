@@ -13,7 +13,14 @@ import { type TrustedDir, git, gitLine } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
 import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas.ts';
 import type { KnownItem, Source, SourceProblem, SourceRead, TickOrder, Ticked } from '../port.ts';
-import { type IdentifiedEntry, type ListEntry, fileOfItem, identify, parseList, withTicks } from '../rules/markdown.ts';
+import {
+  type IdentifiedEntry,
+  type ListEntry,
+  fileOfItem,
+  identify,
+  parseList,
+  withTicks,
+} from '../rules/markdown.ts';
 import type { SeenItem, SourceSettings } from '../rules/source.ts';
 
 export interface MarkdownOptions {

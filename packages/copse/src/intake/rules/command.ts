@@ -3,7 +3,16 @@
  * rights of a person. It therefore starts in a folder of Copse's own, where a relative path leads to nothing.
  */
 
-const INTERPRETERS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'node', 'python', 'python3', 'ruby', 'perl']);
+const INTERPRETERS: ReadonlySet<string> = new Set([
+  'sh',
+  'bash',
+  'zsh',
+  'node',
+  'python',
+  'python3',
+  'ruby',
+  'perl',
+]);
 
 /** The first program of the command that has a relative path; null: there is none. For a sentence, not for safety. */
 export function programInRepository(command: string): string | null {

@@ -61,8 +61,7 @@ async function look(
 ): Promise<Looked | { reason: string }> {
   const { clock, policy, sourceMemories } = context;
   const until = limitedUntil(sourceMemories.load(source.name).limit, clock.now());
-  if (until !== null)
-    return { reason: `its rate limit ends in ${age(clock.now(), until)}.` };
+  if (until !== null) return { reason: `its rate limit ends in ${age(clock.now(), until)}.` };
   const held = await holdSource(
     context,
     source.name,

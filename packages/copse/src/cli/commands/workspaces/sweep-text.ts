@@ -109,7 +109,9 @@ function budgetLines({ budget }: SweepPlan, isDry: boolean): readonly string[] {
   return [
     `Disk: ${sizeText(isDry ? usedBytes : leftBytes)} used, ${sizeText(maxBytes)} allowed (maintenance.max_disk).`,
     ...(trashedBytes > 0
-      ? [`  ${sizeText(trashedBytes)} ${isDry ? 'would move' : 'moved'} to the trash, which frees them later.`]
+      ? [
+          `  ${sizeText(trashedBytes)} ${isDry ? 'would move' : 'moved'} to the trash, which frees them later.`,
+        ]
       : []),
     ...(over > trashedBytes
       ? [`  ${sizeText(over - trashedBytes)} stay above it: nothing else is safe to remove.`]

@@ -200,7 +200,9 @@ export function isTrashOver(
 export function decideTrash(one: FoundTrash, now: Timestamp, { maintenance }: Rules): SweepVerdict {
   const { task, at, repositories, isOccupied, problem } = one;
   if (problem !== undefined)
-    return stays(`Copse cannot read it (${problem}), so it may hold work. Look at it, then delete the folder.`);
+    return stays(
+      `Copse cannot read it (${problem}), so it may hold work. Look at it, then delete the folder.`,
+    );
   if (repositories.length > 0)
     return stays(
       `The work in ${repositories.map(shown).join(', ')} is nowhere else. Look at it, then delete the folder.`,
