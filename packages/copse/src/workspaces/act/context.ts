@@ -10,6 +10,7 @@ import type { Disk, Furnishing, PortProbe } from '../ports/furnishing.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import type { Occupancy } from '../../processes/ports/occupancy.ts';
 import type { Pool } from '../ports/pool.ts';
+import type { TrashClockMemory } from '../sweep/trash-time.ts';
 import type { Trash } from '../ports/trash.ts';
 import type { WorkspaceSettings } from '../../config/workspace.ts';
 import type { Context } from '../../board/context.ts';
@@ -40,6 +41,8 @@ export interface WorkspaceContext extends Context {
   readonly target: string | undefined;
   /** How branches land. */
   readonly method?: MergeMethod;
+  /** By which the trash grows old; absent: by the machine's clock alone. */
+  readonly trashClock?: TrashClockMemory | undefined;
 }
 
 /** The workspace of a task on this machine; undefined if there is none or it was released. */

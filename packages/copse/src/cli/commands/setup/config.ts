@@ -46,9 +46,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 }
 
 /** What only the library for cron expressions can tell. */
-async function checkIntake({ agents }: Config): Promise<void> {
-  const { scheduleProblems } = await import('../../../compose/run/schedule-problems.ts');
-  const [first, ...more] = await scheduleProblems({ agents });
+async function checkIntake({ agents, sources }: Config): Promise<void> {
+  const { scheduleProblems, sourceProblems } = await import('../../../compose/run/schedule-problems.ts');
+  const [first, ...more] = [...(await scheduleProblems({ agents })), ...sourceProblems({ sources })];
   if (first !== undefined)
     fail('invalid', [first, ...more].join('\n'), 'correct it, then: copse config check');
 }
