@@ -237,6 +237,10 @@ export async function openWorkspaces(
     mainGitDir: isBare ? null : commonDir,
     home,
     settings: workspace,
+    settingsOf: async (name) => {
+      const { effectiveAgent } = await import('../config/effective.ts');
+      return effectiveAgent(await configOf(repository), name)?.workspace;
+    },
     target,
     method,
   };
