@@ -10,6 +10,7 @@ function checked(text: string, by: typeof missingSettings): readonly string[] {
   return by(result.config, readYaml(text), 'copse.yml').map(renderProblem);
 }
 
+// setting: agents.<name>.workspace.pool
 describe('a setting without effect is named with its line and the reason', () => {
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
     [

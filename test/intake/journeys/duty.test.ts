@@ -12,6 +12,7 @@ import { newSourceSite, openSite } from '../../support/issue-server/site.ts';
 
 const area = newArea();
 
+// setting: sources.<name>.interval
 test('a source is looked at at its interval, at once after a webhook, and a failure is said once', async () => {
   const source = { type: 'command', command: 'echo look >>looks; cat items', interval: '1h' };
   const site = newSourceSite(area, source, { files: { items: '{"id":1,"title":"One"}\n' } });
