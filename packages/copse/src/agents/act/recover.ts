@@ -34,6 +34,7 @@ import type { StoppedRunner } from '../ports/runners.ts';
 import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
 import { shareLeft } from './share-left.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
@@ -196,6 +197,7 @@ const AT_ONCE = timestamp(0);
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
   const rescue = await rescueIfReadable(context, { task: id, attempt });
+  const left = await lookAtLeft(context, id);
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
@@ -207,6 +209,7 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
     } else if (crash.parkedAs !== undefined)
       await change.apply(decidePark(task, token, { until: AT_ONCE, because: crash.parkedAs }, change.at));
     else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
+    await leaveCheckout(change, { task: id, node: context.node, left });
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
       await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));

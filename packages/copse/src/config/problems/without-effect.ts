@@ -28,14 +28,16 @@ export function settingsWithoutEffect(config: Config, reading: Reading, file: st
 }
 
 export function missingSettings(config: Config, reading: Reading, file: string): readonly ConfigProblem[] {
-  return agentsOf(config).flatMap(({ name, runtime, command, sandbox, docker }) => [
-    ...((runtime === 'acp' || runtime === 'command') && command === undefined
-      ? [problem(reading, file, ['agents', name, 'runtime'], `is ${runtime}, which needs agents.${name}.command`)]
-      : []),
-    ...(sandbox === 'docker' && docker.image === undefined
-      ? [problem(reading, file, ['agents', name, 'sandbox'], `is docker, which needs agents.${name}.docker.image`)]
-      : []),
-  ]);
+  return agentsOf(config).flatMap(({ name, runtime, command, sandbox, docker }) => {
+    const missing: ConfigProblem[] = [];
+    const needs = (key: string, what: string) =>
+      missing.push(problem(reading, file, ['agents', name, key], `is ${what}`));
+    if ((runtime === 'acp' || runtime === 'command') && command === undefined)
+      needs('runtime', `${runtime}, which needs agents.${name}.command`);
+    if (sandbox === 'docker' && docker.image === undefined)
+      needs('sandbox', `docker, which needs agents.${name}.docker.image`);
+    return missing;
+  });
 }
 
 function agentsOf(config: Config): readonly EffectiveAgent[] {
