@@ -14,7 +14,8 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, { command: options.command }, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
-    const restarted = orFail(await restartTask(context, id, options.answer ?? null));
+    const { answer = null, command } = options;
+    const restarted = orFail(await restartTask(context, id, { answer, command }));
     await printStarted(cli, context, { ...restarted, act: 'Restarted' }, options);
   });
 }
