@@ -44,7 +44,10 @@ export interface Tag {
 
 export function generateEvidence(root: string): Evidence {
   const promises = readPromises(readFileSync(join(root, PROMISES), 'utf8'));
-  return evidenceFrom(promises, testSources(root).flatMap((source) => readTags(source)));
+  return evidenceFrom(
+    promises,
+    testSources(root).flatMap((source) => readTags(source)),
+  );
 }
 
 export function evidenceFrom(promises: readonly Promised[], tags: readonly Tag[]): Evidence {

@@ -51,9 +51,13 @@ const repeated = /^agents\.<name>\.schedules\.<name>\.work_source\./;
 /** The keys that have no keys below them. */
 export function settingKeys(described: readonly Pick<KeyDescription, 'key' | 'type'>[]): readonly string[] {
   const own = described.filter(({ key }) => !repeated.test(key));
-  const parents = new Set(own.flatMap(({ key }) => key.split('.').map((_, at, all) => all.slice(0, at).join('.'))));
+  const parents = new Set(
+    own.flatMap(({ key }) => key.split('.').map((_, at, all) => all.slice(0, at).join('.'))),
+  );
   const leaves = own.filter(({ key }) => !parents.has(key));
-  return [...new Set(leaves.map(({ key, type }) => (isFixed(key, type) ? `${key}=${type.slice(1, -1)}` : key)))];
+  return [
+    ...new Set(leaves.map(({ key, type }) => (isFixed(key, type) ? `${key}=${type.slice(1, -1)}` : key))),
+  ];
 }
 
 /** One value of a key whose values are described separately. */

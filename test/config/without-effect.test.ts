@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../packages/copse/src/config/parse.ts';
 import { renderProblem } from '../../packages/copse/src/config/problems/problems.ts';
 import { readYaml } from '../../packages/copse/src/config/problems/read.ts';
-import { missingSettings, settingsWithoutEffect } from '../../packages/copse/src/config/problems/without-effect.ts';
+import {
+  missingSettings,
+  settingsWithoutEffect,
+} from '../../packages/copse/src/config/problems/without-effect.ts';
 
 function checked(text: string, by: typeof missingSettings): readonly string[] {
   const result = parseConfig(text, { file: 'copse.yml' });
@@ -16,7 +19,9 @@ describe('a setting without effect is named with its line and the reason', () =>
     [
       'a pool of one agent',
       'agents:\n  c:\n    command: x\n    workspace:\n      pool: 2\n',
-      ['5:7: agents.c.workspace.pool has no effect: the pool belongs to the repository, so write it under workspace.'],
+      [
+        '5:7: agents.c.workspace.pool has no effect: the pool belongs to the repository, so write it under workspace.',
+      ],
     ],
     [
       'a terminal and a price that the runtime does not have',
@@ -70,10 +75,19 @@ describe('a setting without effect is named with its line and the reason', () =>
   });
 
   test.each([
-    ['a terminal and a price of claude', 'agents: { c: { runtime: claude, terminal: tmux, limits: { dollars: 3 } } }\n'],
+    [
+      'a terminal and a price of claude',
+      'agents: { c: { runtime: claude, terminal: tmux, limits: { dollars: 3 } } }\n',
+    ],
     ['a plain agent', 'agents: { c: { runtime: codex, terminal: headless, limits: { tokens: 3 } } }\n'],
-    ['a default that is inherited', 'workspace: { pool: 2, setup: x }\nagents: { c: { workspace: { strategy: none } } }\n'],
-    ['a sandbox', 'agents: { c: { command: x, sandbox: runtime, sandbox_hosts: [a] } }\nlanding: { pass_env: [A] }\n'],
+    [
+      'a default that is inherited',
+      'workspace: { pool: 2, setup: x }\nagents: { c: { workspace: { strategy: none } } }\n',
+    ],
+    [
+      'a sandbox',
+      'agents: { c: { command: x, sandbox: runtime, sandbox_hosts: [a] } }\nlanding: { pass_env: [A] }\n',
+    ],
   ])('%s has its effect', (_, text) => {
     expect(checked(text, settingsWithoutEffect)).toEqual([]);
   });

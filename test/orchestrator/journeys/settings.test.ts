@@ -84,7 +84,17 @@ describe('where an agent works', () => {
     scene.git('fetch', '--quiet', 'origin');
     const other = path.join(area, 'other clone');
     git(area, 'clone', '--quiet', origin, other);
-    git(other, '-c', 'user.name=A', '-c', 'user.email=a@b.invalid', 'commit', '--quiet', '--allow-empty', '--message=newer');
+    git(
+      other,
+      '-c',
+      'user.name=A',
+      '-c',
+      'user.email=a@b.invalid',
+      'commit',
+      '--quiet',
+      '--allow-empty',
+      '--message=newer',
+    );
     git(other, 'push', '--quiet', 'origin', 'HEAD:main');
     const script = (name: string) => `note "$(git log -1 --format='${name} %s')"; copse finish --no-changes`;
     // The second would see what the first fetched.
@@ -158,29 +168,36 @@ describe('finished work', () => {
   test.each([
     ['for all agents', {}, { finish }],
     ['for one agent', { finish }, {}],
-  ])('must be as the settings %s say, and is not handed back where none is allowed', async (_, own, sections) => {
-    const scene = newScene(area, { agents: { one: own }, sections, policy: { handbacks: never } });
-    scene.git('branch', 'persons');
-    const tasks = {
-      dirty: 'echo x > new.txt',
-      nothing: 'true',
-      branch: 'git switch --quiet persons',
-      message: 'echo x > x.txt; git add --all; git commit --quiet --message="no convention"',
-      accept: 'commit refused refused',
-      fits: 'commit fits fits.txt',
-    };
-    for (const [title, script] of Object.entries(tasks)) await scene.add(title, `note ${title}; ${script}`);
-    await scene.up();
-    const { fits, ...others } = await scene.statuses();
-    expect(fits).toBe('done');
-    expect(new Set(Object.values(others))).toEqual(new Set(['needs_attention']));
-    expect(notesOf(scene).toSorted()).toEqual(Object.keys(tasks).toSorted());
-  });
+  ])(
+    'must be as the settings %s say, and is not handed back where none is allowed',
+    async (_, own, sections) => {
+      const scene = newScene(area, { agents: { one: own }, sections, policy: { handbacks: never } });
+      scene.git('branch', 'persons');
+      const tasks = {
+        dirty: 'echo x > new.txt',
+        nothing: 'true',
+        branch: 'git switch --quiet persons',
+        message: 'echo x > x.txt; git add --all; git commit --quiet --message="no convention"',
+        accept: 'commit refused refused',
+        fits: 'commit fits fits.txt',
+      };
+      for (const [title, script] of Object.entries(tasks)) await scene.add(title, `note ${title}; ${script}`);
+      await scene.up();
+      const { fits, ...others } = await scene.statuses();
+      expect(fits).toBe('done');
+      expect(new Set(Object.values(others))).toEqual(new Set(['needs_attention']));
+      expect(notesOf(scene).toSorted()).toEqual(Object.keys(tasks).toSorted());
+    },
+  );
 
   // setting: landing.target, landing.checks.<name>.env, landing.checks.<name>.working_directory
   // setting: landing.checks.<name>.timeout, policy.handbacks.checks
   test('lands on the target of copse.yml, if its checks pass in their folder, with their variables and in time', async () => {
-    const fits = { command: 'test "$WORD" = yes && test -e code.txt', env: { WORD: 'yes' }, working_directory: 'src' };
+    const fits = {
+      command: 'test "$WORD" = yes && test -e code.txt',
+      env: { WORD: 'yes' },
+      working_directory: 'src',
+    };
     const slow = { command: 'test ! -e slow.txt || sleep 600', timeout: '500ms' };
     const scene = newScene(area, {
       sections: { landing: { target: 'develop', checks: { fits, slow } } },

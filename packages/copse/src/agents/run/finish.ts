@@ -148,7 +148,8 @@ async function lookInPlace(
     unreadable: [],
     operation: place.state === 'healthy' ? place.operation : null,
     unresolved: [],
-    commits: head === before.head ? [] : await merging.commits(before.head, head, policy.finish.commitsLookedAt),
+    commits:
+      head === before.head ? [] : await merging.commits(before.head, head, policy.finish.commitsLookedAt),
     inPlace: { disturbed: disturbedFiles(before, now), rescue: before.rescue, hasOld, from: before.head },
   };
   return { facts, head, target, targetTip: before.head, isInPlace: true };

@@ -17,7 +17,11 @@ interface Inert {
   readonly why: string;
 }
 
-export function settingsWithoutEffect(config: Config, reading: Reading, file: string): readonly ConfigProblem[] {
+export function settingsWithoutEffect(
+  config: Config,
+  reading: Reading,
+  file: string,
+): readonly ConfigProblem[] {
   const ofAgents = agentsOf(config).flatMap((agent) =>
     inertOf(agent).map(({ key, why }) => ({ path: ['agents', agent.name, ...key.split('.')], why })),
   );
@@ -45,7 +49,12 @@ function agentsOf(config: Config): readonly EffectiveAgent[] {
 }
 
 function problem(reading: Reading, file: string, path: Path, what: string): ConfigProblem {
-  return { file, path: formatPath(path), ...reading.placeOfKey(path), message: `${formatPath(path)} ${what}` };
+  return {
+    file,
+    path: formatPath(path),
+    ...reading.placeOfKey(path),
+    message: `${formatPath(path)} ${what}`,
+  };
 }
 
 function inertOf(agent: EffectiveAgent): readonly Inert[] {

@@ -125,7 +125,9 @@ export class Scheduler {
   }
 
   #userOfCheckout(): TaskId | undefined {
-    const there = new Set(this.#facts.agents.flatMap(({ name, isInCheckout }) => (isInCheckout ? [name] : [])));
+    const there = new Set(
+      this.#facts.agents.flatMap(({ name, isInCheckout }) => (isInCheckout ? [name] : [])),
+    );
     return this.#busy.find(({ agentHere }) => agentHere !== null && there.has(agentHere))?.id;
   }
 

@@ -10,12 +10,7 @@
 import { decided } from '../../kernel/decision.ts';
 import { type TaskId, type WorkspaceId, brand, drawId } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import {
-  type CheckoutBefore,
-  type CheckoutLeft,
-  beforeSession,
-  ownFiles,
-} from '../rules/checkout.ts';
+import { type CheckoutBefore, type CheckoutLeft, beforeSession, ownFiles } from '../rules/checkout.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import { type Change, change } from '../../board/context.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
