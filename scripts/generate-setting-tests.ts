@@ -85,12 +85,11 @@ function renderPage(keys: readonly string[], tags: readonly Tag[]): string {
 
 function renderKey(key: string, tags: readonly Tag[]): readonly string[] {
   const tests = tags.filter((tag) => tag.id === key && tag.test !== null);
-  return [
-    `### \`${key}\``,
-    '',
-    ...tests.map(({ path, test }) => `- ${path}: \`${(test ?? '').replaceAll('`', "'")}\``),
-    '',
-  ];
+  return [`### \`${key}\``, '', ...(tests.length === 0 ? ['None yet.'] : tests.map(lineOf)), ''];
+}
+
+function lineOf({ path, test }: Tag): string {
+  return `- ${path}: \`${(test ?? '').replaceAll('`', "'")}\``;
 }
 
 function main(args: readonly string[]): void {

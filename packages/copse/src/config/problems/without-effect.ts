@@ -9,7 +9,7 @@ import { valueOf } from './describe.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import type { Path, Reading } from './read.ts';
 
-type Runtime = NonNullable<EffectiveAgent['runtime']>;
+type RuntimeName = NonNullable<EffectiveAgent['runtime']>;
 
 interface Inert {
   /** Below the agent, dotted. */
@@ -67,7 +67,7 @@ function inertOf(agent: EffectiveAgent): readonly Inert[] {
 }
 
 /** What the runtimes cannot do. A missing one can do everything. */
-const unable: Readonly<Partial<Record<Runtime, readonly string[]>>> = {
+const unable: Readonly<Partial<Record<RuntimeName, readonly string[]>>> = {
   'claude-sdk': ['command', 'prompt_by', 'terminal'],
   claude: ['command', 'prompt_by'],
   codex: ['command', 'prompt_by', 'terminal', 'limits.dollars'],
@@ -87,7 +87,7 @@ const whyNot: Readonly<Record<string, string>> = {
   'limits.dollars': 'does not learn what its program costs, so use limits.time or limits.tokens',
 };
 
-function inertByRuntime(runtime: Runtime, { name, terminal }: EffectiveAgent): readonly Inert[] {
+function inertByRuntime(runtime: RuntimeName, { name, terminal }: EffectiveAgent): readonly Inert[] {
   return (unable[runtime] ?? [])
     .filter((key) => key !== 'terminal' || terminal === 'tmux')
     .map((key) => {
