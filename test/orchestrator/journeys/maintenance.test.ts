@@ -69,7 +69,7 @@ test('without cleanup_on_startup, a start sweeps nothing', async () => {
   expect(existsSync(worktree(scene, task))).toBe(true);
 });
 
-// setting: agents.<name>.workspace.cleanup_on_failure, workspace.cleanup_on_failure
+// setting: agents.<name>.workspace.cleanup_on_failure
 test('cleanup_on_failure removes the worktree of a failed task, rescued first; its branch stays, and so do the worktrees of other agents', async () => {
   const agents = { tidy: { workspace: { cleanup_on_failure: true } }, plain: {} };
   const scene = newScene(area, { agents, policy: { max_retries: 1 } });

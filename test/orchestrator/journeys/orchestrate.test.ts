@@ -204,7 +204,6 @@ describe('two orchestrators, from a subfolder and from another worktree', () => 
 });
 
 describe('options', () => {
-  // setting: policy.max_retries
   test('--max-retries applies to crashes that only the runner sees', async () => {
     const scene = newScene(area);
     const id = await scene.add('crashes', 'exit 3');
