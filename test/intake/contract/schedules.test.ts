@@ -95,6 +95,7 @@ describe.each(engines)('a schedule on %s', (engine) => {
     },
   );
 
+  // setting: agents.<name>.schedules.<name>.work_source
   it('takes the item of its source in the transaction of its task, and starts nothing without one', async () => {
     await using place = await newPlace(engine);
     const clock = new FakeClock('2026-01-01T00:00Z');

@@ -19,6 +19,7 @@ import { claimant, must } from '../../support/records/tasks.ts';
 
 const area = newArea();
 
+// setting: sources.<name>.interval
 test('a source is looked at at its interval, at once after a webhook, and a failure is said once', async () => {
   const source = {
     type: 'command',

@@ -27,6 +27,7 @@ function newListSite() {
 
 describe('a list', () => {
   // promise: tick-lands
+  // setting: sources.<name>.files, sources.<name>.type=markdown
   test('becomes tasks, and its boxes are ticked by commits that land', async () => {
     const site = newListSite();
     expect((await copse(['orchestrate', '--until-idle'], site.at)).code).toBe(0);
@@ -112,6 +113,7 @@ describe('a program', () => {
     for (const one of [site, hidden]) expect(existsSync(path.join(one.folder, 'ran'))).toBe(false);
   });
 
+  // setting: sources.<name>.command, sources.<name>.type=command
   test('that fails closes no item; one that no longer prints an item does', async () => {
     const files = { items: '{"id":1,"title":"One"}\n' };
     const site = newSourceSite(area, { type: 'command', command, on_closed: 'cancel' }, { files });

@@ -95,6 +95,7 @@ describe('a time', () => {
     expect(scene.fired).toEqual(['2026-01-01T06:00', '2026-01-02T06:00']);
   });
 
+  // setting: agents.<name>.schedules.<name>.interval, agents.<name>.schedules.<name>.type=interval
   test('of an interval keeps its distance from the one before, also after a late look', () => {
     const start = at('2026-01-01T00:00Z');
     const scene = new Scene('2026-01-01T00:00Z', intervalAfter(3_600_000, start));
@@ -137,6 +138,7 @@ describe('after days without an orchestrator', () => {
     expect(scene.fired.at(-1)).toBe('2026-01-06T06:00');
   });
 
+  // setting: agents.<name>.schedules.<name>.missed
   test('missed: all starts a run for each, one after another', () => {
     const scene = new Scene('2026-01-01T00:00Z', daily(), { missed: 'all' }).pass(late);
     expect([scene.fired.length, scene.schedule.owed]).toEqual([1, 4]);
@@ -168,6 +170,7 @@ describe('while the last run goes on', () => {
     expect(scene.passed).toEqual(['overlap']);
   });
 
+  // setting: agents.<name>.schedules.<name>.overlap
   test('overlap: queue starts once when it has ended, however many times passed', () => {
     const scene = new Scene('2026-01-01T00:00Z', daily(), { overlap: 'queue' });
     for (const day of [1, 2, 3]) scene.pass(`2026-01-0${day}T06:00Z`);

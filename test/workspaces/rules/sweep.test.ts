@@ -560,6 +560,7 @@ describe('a sweep of an orchestrator', () => {
   const { sweepEveryMs, sessionCleanupEveryMs } = maintenance;
   const lately = { all: now - 1, sessions: now - 1 };
 
+  // setting: maintenance.worktree_cleanup.interval, maintenance.session_cleanup.interval
   it('happens at the start, every interval, and after the clock was set back', () => {
     expect(due(true, lately)).toEqual(['all', '']);
     expect(due(true, lately, { cleanupOnStartup: false })).toBeNull();
@@ -578,6 +579,7 @@ describe('a sweep of an orchestrator', () => {
     expect(due(false, lately, {}, logsKept * 1.2)).toBeNull();
   });
 
+  // setting: maintenance.session_cleanup.enabled
   it('leaves out what is switched off', () => {
     const off = { worktreeCleanup: false, sessionCleanup: false };
     expect(due(true, lately, off)).toEqual(['all', 'worktree branch record session']);

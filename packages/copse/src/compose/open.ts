@@ -240,6 +240,10 @@ export async function openWorkspaces(
     mainGitDir: isBare ? null : commonDir,
     home,
     settings: workspace,
+    settingsOf: async (name) => {
+      const { effectiveAgent } = await import('../config/effective.ts');
+      return effectiveAgent(await configOf(repository), name)?.workspace;
+    },
     target,
     method,
   };

@@ -86,6 +86,7 @@ it('the worktree of a finished task goes after 7 days with everything saved, and
   expectSound(project.folder);
 });
 
+// setting: maintenance.worktree_cleanup.prune_unmerged_branches
 it('branches of finished tasks go if they are merged and have their own name; unmerged ones only if asked for, under a ref', async () => {
   const project = await open();
   const tasks = {
@@ -290,6 +291,7 @@ it('a folder in the trash that cannot be read stays, and everything else goes', 
 });
 
 // promise: disk-budget-safe
+// setting: maintenance.max_disk
 it('a disk budget takes logs and finished worktrees before their time, and neither open work nor files that only the trash has', async () => {
   const project = await open();
   const [finished, working, removed] = [

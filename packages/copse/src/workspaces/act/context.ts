@@ -37,6 +37,8 @@ export interface WorkspaceContext extends Context {
   /** Where `.copse/` is. */
   readonly home: string;
   readonly settings: WorkspaceSettings;
+  /** Those of an agent of copse.yml; undefined if it has none of that name. */
+  readonly settingsOf: (agent: AgentName) => Promise<WorkspaceSettings | undefined>;
   /** The branch that work begins from and lands on, where copse.yml names one. */
   readonly target: string | undefined;
   /** How branches land. */
