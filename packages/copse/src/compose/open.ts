@@ -4,6 +4,9 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
+import { boardOfRepository } from '../board/of-repository.ts';
+import { placeOf } from '../git/directory/elsewhere.ts';
+import { homedir } from 'node:os';
 import { excludeFromGit } from '../git/directory/exclude.ts';
 import type { TrustedDir } from '../git/process.ts';
 import type { PowerFileContent } from '../git/accepted/files.ts';
@@ -67,10 +70,12 @@ const systemRandom: Random = () => Math.random();
 
 /** Settings that the caller has already read. The board's address is then in the environment, or the default. */
 interface KnownSettings extends OpenContextOptions {
-  readonly agent?: Pick<Config, 'workspace' | 'landing'>;
+  readonly agent?: Pick<Config, 'workspace' | 'landing'> & Partial<Pick<EffectiveAgent, 'name' | 'working_directory'>>;
   readonly policy?: Policy;
   /** The control group of the attempt for which this process works. */
   readonly group?: string;
+  /** The parts of another repository than the board's, and the board that is open already. */
+  readonly at?: { readonly repository: Repository; readonly context?: Context };
 }
 
 export interface OpenContextOptions {
@@ -170,22 +175,29 @@ export async function openWorkspaceContext(
 export async function openWorkspaces(
   surroundings: Surroundings,
   known: KnownSettings = {},
-): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir }> {
+): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir; readonly whole: Context }> {
   const adapters = await import('./workspace-adapters.ts');
-  const repository = requireRepository(surroundings);
-  const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
+  const ofBoard = requireRepository(surroundings);
+  const { home } = ofBoard;
+  const { agent, policy } = known.agent ? known : (attemptSettings(ofBoard, surroundings) ?? known);
   const { mayReplaceLost = false, patience, isRunner = false } = known;
-  const context = await openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
-  const { commonDir, home, configFolder } = repository;
+  const repository = known.at?.repository ?? repositoryFor(ofBoard, agent, surroundings) ?? ofBoard;
+  const root = repository.commonDir === ofBoard.commonDir ? null : repository.configFolder;
+  const open = () => openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
+  const whole = known.at?.context ?? (await open());
+  const rootOf = await rootsOf(ofBoard, surroundings, agent);
+  const context = { ...whole, board: boardOfRepository(whole.board, { root, rootOf }) };
+  const { commonDir, configFolder } = repository;
+  prepareFolder(ofBoard);
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
   const { workspace, target, method } = agent
     ? { workspace: agent.workspace, target: agent.landing.target, method: agent.landing.method }
-    : await workspaceSettingsOf(repository);
+    : await workspaceSettingsOf(ofBoard);
   const isBare = !existsSync(path.join(configFolder, '.git')) || !existsSync(path.join(commonDir, 'index'));
   const dir = adapters.openTrustedDir(repository);
   const git = adapters.openGit(dir, context.policy);
-  const trash = adapters.openTrash(home, dir.objectFormat);
+  const trash = adapters.openTrash(repository.home, dir.objectFormat);
   const occupancy = adapters.openOccupancy();
   const worktreeFolder = path.resolve(configFolder, workspace.worktree_dir);
   const pool = adapters.openPool(dir, {
@@ -206,7 +218,7 @@ export async function openWorkspaces(
         at,
         why: isProven ? 'leftover' : 'broken',
       } as const;
-      await trash.put({ path: entry ?? path.join(home, '.copse', 'nowhere'), gitDir, record });
+      await trash.put({ path: entry ?? path.join(repository.home, '.copse', 'nowhere'), gitDir, record });
     },
   });
   const workspaces: WorkspaceContext = {
@@ -222,7 +234,7 @@ export async function openWorkspaces(
       confinement: lateConfinement(async () => {
         const { workspaceConfinement } = await import('./run/workspace-confinement.ts');
         const { env } = surroundings;
-        const config = () => configOf(repository);
+        const config = () => configOf(ofBoard);
         return workspaceConfinement({ repository, worktreeFolder, env, config, own: agent });
       }),
       group: known.group,
@@ -231,7 +243,7 @@ export async function openWorkspaces(
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,
-    node: nodeHere(repository),
+    node: nodeHere(ofBoard),
     root: configFolder,
     worktreeFolder,
     mainGitDir: isBare ? null : commonDir,
@@ -240,7 +252,41 @@ export async function openWorkspaces(
     target,
     method,
   };
-  return { context: workspaces, dir };
+  return { context: workspaces, dir, whole };
+}
+
+/** Where an agent with a `working_directory` works; undefined: in the repository of the board. */
+function repositoryFor(
+  board: Repository,
+  agent: KnownSettings['agent'],
+  { env }: Surroundings,
+): Repository | undefined {
+  if (agent?.working_directory === undefined) return undefined;
+  const place = placeOf(board, agent.working_directory, env['HOME'] ?? homedir());
+  if (place.kind === 'own') return undefined;
+  if (place.kind === 'elsewhere') return place.repository;
+  throw new BoardUnavailable(`${place.reason}.`, 'Correct working_directory in copse.yml: copse doctor');
+}
+
+/** Where each agent of copse.yml works; null: in the repository of the board. */
+export async function rootsOf(
+  board: Repository,
+  { env }: Surroundings,
+  own?: KnownSettings['agent'],
+): Promise<(agent: string) => string | null> {
+  const agents = own?.name === undefined ? (await agentsConfigured(board)) : { [own.name]: own };
+  const roots = new Map<string, string>();
+  for (const [name, { working_directory: wanted }] of Object.entries(agents)) {
+    const place = wanted && placeOf(board, wanted, env['HOME'] ?? homedir());
+    if (place && place.kind !== 'own') roots.set(name, place.root);
+  }
+  return (agent) => roots.get(agent) ?? null;
+}
+
+async function agentsConfigured(
+  board: Repository,
+): Promise<Readonly<Record<string, Pick<EffectiveAgent, 'working_directory'>>>> {
+  return acceptedConfig(board).kind === 'absent' ? {} : (await configOf(board)).agents;
 }
 
 /** Loaded only when a worktree is made ready or torn down. */

@@ -52,7 +52,8 @@ export function checksOf(
   context: WorkspaceContext,
   { env, sandbox }: ChecksSurroundings,
 ): Checks {
-  const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;
+  const { root, worktreeFolder, mainGitDir, settings, git, policy } = context;
+  const { home } = dir;
   const source = mainGitDir === null ? null : { folder: root, gitDir: mainGitDir };
   return openChecks({
     home,

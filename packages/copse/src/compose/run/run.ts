@@ -5,15 +5,18 @@ import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { Elsewhere, RunContext } from '../../queue/context.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import type { Patience } from '../../board/patient.ts';
 import {
   type Repository,
   type Surroundings,
   attemptSettings,
   configOf,
+  findRepository,
   openWorkspaces,
   requireRepository,
+  rootsOf,
 } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
@@ -56,10 +59,77 @@ export interface OpenRun {
 
 export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const { context: workspaces, dir } = await openWorkspaces(surroundings, { patience: options.patience });
-  const { home, node } = workspaces;
   const settings = await settingsFor(repository, surroundings, options);
-  const { agents, unusable, landing, finish, board, intake } = settings;
+  const opened = await openWorkspaces(surroundings, { patience: options.patience });
+  const { agents, unusable, intake } = settings;
+  const rootOf = await rootsOf(repository, surroundings);
+  const others = new Map<string, Promise<OpenParts>>();
+  const own = partsOf(opened, { repository, surroundings, options, settings });
+  const openAt = async (root: string): Promise<OpenParts> => {
+    const agent = agents.find(({ name }) => rootOf(name) === root);
+    const there = agent && findRepository(root);
+    if (there === undefined) throw new WorkNotNamed(root);
+    const at = { repository: there, context: opened.whole };
+    const parts = await openWorkspaces(surroundings, { agent, at });
+    const { landing, finish } = agent;
+    const ofAgent = { ...settings, landing, finish, sources: {} };
+    return partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
+  };
+  const elsewhere: Elsewhere = {
+    roots: [...new Set(agents.flatMap(({ name }) => rootOf(name) ?? []))],
+    rootOf,
+    async at(root) {
+      const known = others.get(root) ?? openAt(root);
+      others.set(root, known);
+      try {
+        return (await known).context;
+      } catch (error) {
+        others.delete(root);
+        throw error;
+      }
+    },
+  };
+  return {
+    context: { ...own.context, ...(intake && { intake }), elsewhere },
+    unusable,
+    async close() {
+      const all = await Promise.allSettled(others.values());
+      for (const one of all) if (one.status === 'fulfilled') await one.value.close();
+      await own.close();
+      await own.context.board.close();
+    },
+  };
+}
+
+/** Work of a task is in a repository that no agent of copse.yml names any more. */
+class WorkNotNamed extends Unavailable {
+  constructor(root: string) {
+    super(
+      `No agent in copse.yml that can run here has the working_directory ${root}.`,
+      'Put it back: copse config show',
+    );
+  }
+}
+
+interface OpenParts {
+  readonly context: RunContext;
+  close(): Promise<void>;
+}
+
+interface PartsSurroundings {
+  readonly repository: Repository;
+  readonly surroundings: Surroundings;
+  readonly options: OpenRunOptions;
+  readonly settings: RunSettings;
+}
+
+/** The parts of one repository. */
+function partsOf(
+  { context: workspaces, dir }: Awaited<ReturnType<typeof openWorkspaces>>,
+  { repository, surroundings, options, settings }: PartsSurroundings,
+): OpenParts {
+  const { home, node } = workspaces;
+  const { agents, unusable, landing, finish, board } = settings;
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const confined = checksIn(settings.checks, repository, workspaces, surroundings);
   const resolving = resolvingOf(dir, landing, { policy, confined });
@@ -99,7 +169,6 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     agents,
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
-    ...(intake && { intake }),
     sourceMemories,
     sources: sourcesOf(settings.sources, {
       dir,
@@ -114,10 +183,9 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   };
   return {
     context,
-    unusable,
     async close() {
       await merging.close();
-      await Promise.all([context.git.close(), context.board.close()]);
+      await context.git.close();
     },
   };
 }
@@ -136,7 +204,7 @@ type RunSettings = Pick<RunContext, 'agents' | 'intake' | 'landing' | 'finish'> 
 async function settingsFor(
   repository: Repository,
   surroundings: Surroundings,
-  { command }: OpenRunOptions,
+  { command, asNode = false }: OpenRunOptions,
 ): Promise<RunSettings> {
   const own = attemptSettings(repository, surroundings);
   if (own !== undefined) {
@@ -146,7 +214,9 @@ async function settingsFor(
     return { ...usual, board: undefined, checks: { landing, agents: [agent] }, sources: {} };
   }
   const config = await withCommand(await configOf(repository), command);
-  const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder, {
+    clones: asNode,
+  });
   const { finish, board, sources } = config;
   const landing = landingFor(config.landing, config.workspace);
   const checks = { landing, agents: Object.values(config.agents), board };

@@ -19,6 +19,8 @@ interface AvailableAgent {
   readonly capabilities: readonly string[];
   /** How many sessions of it may run at once on this node; null for no limit of its own. */
   readonly max: number | null;
+  /** Where it works; null or absent: in the repository of the board. */
+  readonly repository?: string | null;
 }
 
 /** An agent of copse.yml that cannot run on this node, with a sentence that says why. */
@@ -47,7 +49,8 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
-type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'>;
+type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'> &
+  Partial<Pick<TaskSummary, 'repository' | 'token'>>;
 
 export type WaitingFor =
   | { readonly kind: 'delay'; readonly delay: Delay }

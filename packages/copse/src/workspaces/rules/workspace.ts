@@ -46,6 +46,8 @@ export interface Workspace {
   /** Null for non-code tasks. */
   readonly worktree: Worktree | null;
   readonly preparedAt: Timestamp;
+  /** The main checkout of the repository that it belongs to; absent: the board's own. */
+  readonly repository?: string;
   readonly disposition: Disposition;
   /** Files that the person's hooks wrote after the work was finished. They do not keep the worktree of landed work. */
   readonly byHooks?: readonly string[];
@@ -83,7 +85,7 @@ export type WorkspaceAction = keyof typeof workspaceTransitions;
 type Of<T extends string> = EventHead<T, WorkspaceId>;
 
 export type WorkspaceEvent =
-  | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)
+  | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree' | 'repository'>)
   | (Of<'workspace.kept'> & { readonly why: KeepReason; readonly detail: string })
   | Of<'workspace.used_again'>
   | (Of<'workspace.hooks_wrote'> & { readonly paths: readonly string[] })
@@ -128,8 +130,9 @@ export function decideWorkspace(
 export function evolveWorkspace(workspace: Workspace | undefined, event: WorkspaceEvent): Workspace {
   if (event.type === 'workspace.prepared') {
     mustBeNew(workspace, event);
-    const { id, task, node, strategy, worktree, at } = event;
-    return { id, task, node, strategy, worktree, preparedAt: at, disposition: { is: 'in_use' } };
+    const { id, task, node, strategy, worktree, at, repository } = event;
+    const place = repository === undefined ? {} : { repository };
+    return { id, task, node, strategy, worktree, preparedAt: at, ...place, disposition: { is: 'in_use' } };
   }
   const before = existing(workspace, event);
   if (event.type === 'workspace.escaped') {
