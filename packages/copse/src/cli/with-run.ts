@@ -1,6 +1,6 @@
 /** Opens everything that agents and the queue need, and closes it when the command ends. */
 
-import type { RunContext } from '../queue/context.ts';
+import { type RunContext, contextOf } from '../queue/context.ts';
 import type { OpenRun, OpenRunOptions } from '../compose/run/run.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { Cli } from './invocation.ts';
@@ -25,7 +25,8 @@ export async function withRunOf<T>(
   words: readonly string[],
   work: (context: RunContext, id: TaskId) => Promise<T>,
 ): Promise<T> {
-  return withRun(cli, {}, async (context) =>
-    work(context, await requireTaskId(context.board, words[0] ?? '')),
-  );
+  return withRun(cli, {}, async (context) => {
+    const id = await requireTaskId(context.board, words[0] ?? '');
+    return work(await contextOf(context, await context.board.get('task', id)), id);
+  });
 }

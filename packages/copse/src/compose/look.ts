@@ -19,6 +19,7 @@ import {
   type OpenContextOptions,
   openContext,
   requireRepository,
+  rootsOf,
 } from './open.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { landingFor } from '../config/effective.ts';
@@ -74,6 +75,7 @@ export async function openLook(
       occupancy: { isAlive },
       radar: openRadarMemory(repository),
       root,
+      rootOf: await rootsOf(repository, surroundings),
       runners: {
         runnerOf: async (attempt) => readRunner(home, attempt),
         stoppedOf: async (attempt) => readStopped(home, attempt),

@@ -175,7 +175,7 @@ export async function openWorkspaceContext(
 export async function openWorkspaces(
   surroundings: Surroundings,
   known: KnownSettings = {},
-): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir; readonly whole: Context }> {
+): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir; readonly whole: Context; readonly repository: Repository }> {
   const adapters = await import('./workspace-adapters.ts');
   const ofBoard = requireRepository(surroundings);
   const { home } = ofBoard;
@@ -252,7 +252,7 @@ export async function openWorkspaces(
     target,
     method,
   };
-  return { context: workspaces, dir, whole };
+  return { context: workspaces, dir, whole, repository };
 }
 
 /** Where an agent with a `working_directory` works; undefined: in the repository of the board. */

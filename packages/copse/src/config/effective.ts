@@ -72,9 +72,9 @@ export function effectiveAgent(config: Config, name: string): EffectiveAgent | u
 /** `landing.target` is a branch of the board's own repository. */
 function landingOf({ landing }: Config, { working_directory: elsewhere }: AgentConfig): Config['landing'] {
   if (elsewhere === undefined) return landing;
-  const { target: _, ...others } = landing;
-  const { default_branch: target } = elsewhere;
-  return target === undefined ? others : { ...others, target };
+  const target = 'default_branch' in elsewhere ? elsewhere.default_branch : undefined;
+  // As in a copse.yml that names none.
+  return { ...landing, target } as Config['landing'];
 }
 
 /** `create_pr` overrides the landing policy. */

@@ -46,20 +46,21 @@ export interface RunContext extends WorkspaceContext {
   readonly finish: Config['finish'];
   /** Absent in the context of such a repository. */
   readonly elsewhere?: Elsewhere;
+  /** The repository in which an agent works, if it is not the board's. */
+  readonly rootOf?: (agent: AgentName) => string | null;
 }
 
 /** The repositories of agents with a `working_directory`. */
 export interface Elsewhere {
   readonly roots: readonly string[];
-  rootOf(agent: AgentName): string | null;
   /** What works there, on the same board. */
   at(root: string): Promise<RunContext>;
 }
 
 /** What works on the task: in the repository that it is in. */
 export async function contextOf(context: RunContext, task: PlacedTask | undefined): Promise<RunContext> {
-  const { elsewhere } = context;
-  const root = task && elsewhere ? repositoryOf(task, (agent) => elsewhere.rootOf(agent)) : null;
+  const { elsewhere, rootOf = () => null } = context;
+  const root = task === undefined ? null : repositoryOf(task, rootOf);
   return root === null || elsewhere === undefined ? context : elsewhere.at(root);
 }
 
@@ -78,6 +79,7 @@ export interface LookContext
       | 'machine'
       | 'node'
       | 'root'
+      | 'rootOf'
       | 'target'
     > {
   readonly clock: Timer;

@@ -56,7 +56,7 @@ export async function agentsOf(
 
 /** Why the agent cannot work in its `working_directory`, or null. */
 async function elsewhereProblem(
-  { name, working_directory: wanted, sandbox, workspace }: EffectiveAgent,
+  { name, working_directory: wanted, sandbox, workspace, landing }: EffectiveAgent,
   { root, env, clones }: { readonly root: string; readonly env: Surroundings['env']; readonly clones: boolean },
 ): Promise<string | null> {
   const board = wanted && findRepository(root);
@@ -69,6 +69,7 @@ async function elsewhereProblem(
     case 'elsewhere':
       // A sandbox would have to hide the board of this repository too.
       if (sandbox !== 'none') return `${of} has the sandbox ${sandbox}, which Copse cannot set up there.`;
+      if (landing.policy === 'pr') return `${of} opens pull requests, which Copse does not follow there.`;
       return workspace.strategy === 'static'
         ? `${of} has workspace.strategy static: set it to git_worktree.`
         : null;

@@ -21,7 +21,7 @@ import { openMemory } from '../../kernel/system/json-file.ts';
 import { openReports } from '../../agents/files/report-file.ts';
 import type { AttemptContext } from '../../agents/run/context.ts';
 import type { Patience } from '../../board/patient.ts';
-import { type Surroundings, openWorkspaces, requireRepository } from '../open.ts';
+import { type Surroundings, openWorkspaces } from '../open.ts';
 import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
 import { openCommandAsks } from '../inside-attempt.ts';
 import { openSessionCommands } from '../../agents/files/session-commands.ts';
@@ -57,7 +57,6 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     readonly settings: AttemptSettings;
   };
   const { agent } = settings;
-  const repository = requireRepository(surroundings);
   const group = openGroup(orders.attempt);
   const { log, onCutOff, hasGivenUp: signal } = surroundings;
   const patience: Patience = {
@@ -69,7 +68,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const { durationMs, cutOffLeases } = settings.policy.lease;
   const late = setTimeout(onCutOff, durationMs * cutOffLeases);
   const known = { ...settings, ...(group && { group }), isRunner: true, patience };
-  const { context: workspaces, dir } = await openWorkspaces(surroundings, known).finally(() =>
+  const { context: workspaces, dir, repository } = await openWorkspaces(surroundings, known).finally(() =>
     clearTimeout(late),
   );
   const { home } = workspaces;
@@ -147,7 +146,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       program: [process.execPath, programFile('cli')],
       environment: surroundings.env,
     }),
-    checkoutMemory: openMemory(home, 'main-checkout'),
+    checkoutMemory: openMemory(dir.home, 'main-checkout'),
     contextFiles: openContextFiles({
       git: furnishingGit(dir),
       gitDirOf: (worktree) => workspaces.git.gitDirOf(worktree),

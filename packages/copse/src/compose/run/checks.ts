@@ -71,7 +71,7 @@ export function checksOf(
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,
       withLock: git.withLock,
-      discard: (place) => discard(context, place),
+      discard: (place) => discard({ ...context, home }, place),
     }),
     furnishing: context.furnishing,
     tryLock: git.tryLock,

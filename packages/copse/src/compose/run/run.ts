@@ -68,16 +68,16 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const openAt = async (root: string): Promise<OpenParts> => {
     const agent = agents.find(({ name }) => rootOf(name) === root);
     const there = agent && findRepository(root);
-    if (there === undefined) throw new WorkNotNamed(root);
+    if (agent === undefined || there === undefined) throw new WorkNotNamed(root);
     const at = { repository: there, context: opened.whole };
     const parts = await openWorkspaces(surroundings, { agent, at });
     const { landing, finish } = agent;
     const ofAgent = { ...settings, landing, finish, sources: {} };
-    return partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
+    const { context, close } = partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
+    return { context: { ...context, rootOf }, close };
   };
   const elsewhere: Elsewhere = {
     roots: [...new Set(agents.flatMap(({ name }) => rootOf(name) ?? []))],
-    rootOf,
     async at(root) {
       const known = others.get(root) ?? openAt(root);
       others.set(root, known);
@@ -90,7 +90,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     },
   };
   return {
-    context: { ...own.context, ...(intake && { intake }), elsewhere },
+    context: { ...own.context, ...(intake && { intake }), elsewhere, rootOf },
     unusable,
     async close() {
       const all = await Promise.allSettled(others.values());

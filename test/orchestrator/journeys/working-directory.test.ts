@@ -1,0 +1,82 @@
+/** `working_directory`: an agent works in another repository than the board's, and its work lands there. */
+
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, expect, test } from 'vitest';
+
+import { answer, copse, git, newArea, newRepository, printed } from '../../support/cli.ts';
+import { endAgents, newScene, type Scene } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+function otherRepository(): string {
+  const folder = newRepository(area);
+  git(folder, 'config', 'user.name', 'Agent');
+  git(folder, 'config', 'user.email', 'agent@example.invalid');
+  writeFileSync(path.join(folder, 'there.txt'), 'there\n');
+  git(folder, 'add', '--all');
+  git(folder, 'commit', '--quiet', '--message=chore: there');
+  return folder;
+}
+
+/** Everything that git has of the repository: refs with their commits, and registered worktrees. */
+function stateOf(folder: string): string {
+  const refs = git(folder, 'for-each-ref', '--format=%(refname) %(objectname)');
+  const objects = git(folder, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)');
+  return [refs, git(folder, 'worktree', 'list', '--porcelain'), objects, git(folder, 'status', '--short')].join('\n');
+}
+
+function withOther(other: string, more: Readonly<Record<string, unknown>> = {}): Scene {
+  return newScene(area, { agents: { here: {}, there: { working_directory: other, ...more } } });
+}
+
+test('an agent with a working_directory works, lands and cleans up there, and nothing of it touches the repository of the board', async () => {
+  const other = otherRepository();
+  const scene = withOther(other);
+  await scene.up();
+  const before = stateOf(scene.folder);
+  const id = await scene.add('build it', 'pwd >> "$NOTES"; commit built built.txt', '--agent=there');
+  await scene.up();
+  expect(await scene.statuses()).toEqual({ 'build it': 'done' });
+  expect(stateOf(scene.folder)).toBe(before);
+  expect(git(other, 'log', '--format=%s', 'main').split('\n')[0]).toBe('feat: built');
+  expect(existsSync(path.join(other, 'built.txt'))).toBe(true);
+  expect(git(other, 'worktree', 'list').split('\n')).toHaveLength(1);
+  expect(git(other, 'status', '--short')).toBe('');
+  expect(readdirSync(scene.folder)).not.toContain('built.txt');
+  expect(await scene.why(id)).toContain('build it');
+  expect(await printed(['show', id], scene.at)).toContain(other);
+});
+
+test('two repositories have queues of their own, also for branches of one name, and a task that names no agent is for the board’s', async () => {
+  const other = otherRepository();
+  const scene = withOther(other, { workspace: { branch_pattern: 'work/{jobId}' } });
+  await scene.add('here', 'commit here here.txt');
+  await scene.add('there', 'commit there new.txt', '--agent=there');
+  await scene.up();
+  expect(await scene.statuses()).toEqual({ here: 'done', there: 'done' });
+  expect(scene.subjects().at(-1)).toBe('feat: here');
+  expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: there');
+});
+
+test('commands look at the repository of the task, or refuse', async () => {
+  const other = otherRepository();
+  const scene = withOther(other, { landing: { policy: 'review' } });
+  const id = await scene.add('look', 'commit looked looked.txt', '--agent=there');
+  await scene.up();
+  const before = stateOf(scene.folder);
+  expect(await printed(['diff', id], scene.at)).toContain('looked.txt');
+  expect(await printed(['worktrees'], scene.at)).toContain(path.join(other, '.worktrees', id));
+  for (const argv of [['work', id], ['sync', id], ['cleanup', id, '--yes'], ['undo', id], ['rescue', 'list', id]]) {
+    const { code, stderr } = await copse(argv, scene.at);
+    expect({ argv, code: code !== 0, stderr }).toEqual({ argv, code: true, stderr: expect.stringContaining(other) });
+  }
+  for (const argv of [['cleanup', '--yes'], ['sweep'], ['tend']]) await copse(argv, scene.at);
+  expect(existsSync(path.join(other, '.worktrees', id, 'looked.txt'))).toBe(true);
+  expect(stateOf(scene.folder)).toBe(before);
+  expect(await printed(['merge', id], scene.at)).toContain('Landed');
+  expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: looked');
+  expect(stateOf(scene.folder)).toBe(before);
+});
