@@ -1,11 +1,11 @@
 /** `working_directory`: an agent works in another repository than the board's, and its work lands there. */
 
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { answer, copse, git, newArea, newRepository, printed } from '../../support/cli.ts';
+import { copse, git, newArea, newRepository, printed } from '../../support/cli.ts';
 import { endAgents, newScene, type Scene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -79,4 +79,40 @@ test('commands look at the repository of the task, or refuse', async () => {
   expect(await printed(['merge', id], scene.at)).toContain('Landed');
   expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: looked');
   expect(stateOf(scene.folder)).toBe(before);
+});
+
+test('a working_directory that cannot be used is named by doctor, and its task waits for that reason', async () => {
+  const scene = newScene(area, {
+    agents: {
+      here: {},
+      nowhere: { working_directory: '../absent' },
+      inside: { working_directory: './sub' },
+      own: { working_directory: '.' },
+      unnamed: { working_directory: { root: '../absent', auto_clone: true } },
+    },
+  });
+  const id = await scene.add('wait', 'commit w w.txt', '--agent=nowhere');
+  const { stderr } = await copse(['orchestrate', '--until-idle'], scene.at);
+  expect(stderr).toContain(`The agent nowhere works in another repository, and ${path.join(area, 'absent')} does not exist`);
+  expect(await scene.why(id)).toContain('does not exist: clone it there, or set auto_clone');
+  const { stdout } = await copse(['doctor'], scene.at);
+  expect(stdout).toContain('does not exist, and auto_clone needs a url');
+  await scene.add('own', 'commit own own.txt', '--agent=own');
+  await copse(['orchestrate', '--until-idle'], scene.at);
+  expect(scene.subjects().at(-1)).toBe('feat: own');
+});
+
+test('auto_clone clones the repository when an orchestrator starts, and two agents share its queue', async () => {
+  const origin = otherRepository();
+  const root = path.join(area, 'cloned ü');
+  const elsewhere = { root, auto_clone: true, url: origin, clone_depth: 1, default_branch: 'main' };
+  const env = { working_directory: elsewhere, env: { GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@x.invalid', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@x.invalid' } };
+  const scene = newScene(area, { agents: { one: env, two: { ...env, working_directory: root } } });
+  await scene.add('first', 'commit first first.txt', '--agent=one');
+  await scene.add('second', 'commit second second.txt', '--agent=two');
+  await scene.up();
+  await scene.up();
+  expect(await scene.statuses()).toEqual({ first: 'done', second: 'done' });
+  expect(git(root, 'log', '-2', '--format=%s', 'main').split('\n').toSorted()).toEqual(['feat: first', 'feat: second']);
+  expect(readdirSync(area).filter((name) => name.includes('copse-clone'))).toEqual([]);
 });

@@ -23,7 +23,7 @@ import { type Board, BoardUnavailable } from '../board/port.ts';
 import type { Patience } from '../board/patient.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { readOrdersOf } from '../agents/files/attempt-files.ts';
-import { type EffectiveAgent, policyFrom } from '../config/effective.ts';
+import { type EffectiveAgent, effectiveAgent, policyFrom } from '../config/effective.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
@@ -171,6 +171,22 @@ export async function openWorkspaceContext(
   return context;
 }
 
+/** The same in another repository, if an agent of copse.yml works there. */
+export async function openWorkspacesAt(surroundings: Surroundings, root: string): Promise<WorkspaceContext> {
+  const board = requireRepository(surroundings);
+  const rootOf = await rootsOf(board, surroundings);
+  const config = await configOf(board);
+  const name = Object.keys(config.agents).find((one) => rootOf(one) === root);
+  const agent = name === undefined ? undefined : effectiveAgent(config, name);
+  const repository = agent && findRepository(root);
+  if (agent === undefined || repository === undefined)
+    throw new BoardUnavailable(
+      `No agent in copse.yml has the working_directory ${root}.`,
+      'Put it back: copse config show',
+    );
+  return openWorkspaceContext(surroundings, { agent, at: { repository } });
+}
+
 /** With the git directory that it uses: one more would have caches and long-lived gits of its own. */
 export async function openWorkspaces(
   surroundings: Surroundings,
@@ -185,7 +201,7 @@ export async function openWorkspaces(
   const root = repository.commonDir === ofBoard.commonDir ? null : repository.configFolder;
   const open = () => openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
   const whole = known.at?.context ?? (await open());
-  const rootOf = await rootsOf(ofBoard, surroundings, agent);
+  const rootOf = await rootsOf(ofBoard, surroundings, known.at ? undefined : agent);
   const context = { ...whole, board: boardOfRepository(whole.board, { root, rootOf }) };
   const { commonDir, configFolder } = repository;
   prepareFolder(ofBoard);

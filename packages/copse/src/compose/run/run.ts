@@ -64,7 +64,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const { agents, unusable, intake } = settings;
   const rootOf = await rootsOf(repository, surroundings);
   const others = new Map<string, Promise<OpenParts>>();
-  const own = partsOf(opened, { repository, surroundings, options, settings });
+  const own = partsOf(opened, { repository: opened.repository, surroundings, options, settings });
   const openAt = async (root: string): Promise<OpenParts> => {
     const agent = agents.find(({ name }) => rootOf(name) === root);
     const there = agent && findRepository(root);
@@ -90,7 +90,13 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     },
   };
   return {
-    context: { ...own.context, ...(intake && { intake }), elsewhere, rootOf },
+    // An attempt elsewhere is in its own repository already.
+    context: {
+      ...own.context,
+      ...(intake && { intake }),
+      rootOf,
+      ...(opened.repository.commonDir === repository.commonDir && { elsewhere }),
+    },
     unusable,
     async close() {
       const all = await Promise.allSettled(others.values());
