@@ -25,7 +25,12 @@ function otherRepository(): string {
 function stateOf(folder: string): string {
   const refs = git(folder, 'for-each-ref', '--format=%(refname) %(objectname)');
   const objects = git(folder, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)');
-  return [refs, git(folder, 'worktree', 'list', '--porcelain'), objects, git(folder, 'status', '--short')].join('\n');
+  return [
+    refs,
+    git(folder, 'worktree', 'list', '--porcelain'),
+    objects,
+    git(folder, 'status', '--short'),
+  ].join('\n');
 }
 
 function withOther(other: string, more: Readonly<Record<string, unknown>> = {}): Scene {
@@ -69,9 +74,19 @@ test('commands look at the repository of the task, or refuse', async () => {
   const before = stateOf(scene.folder);
   expect(await printed(['diff', id], scene.at)).toContain('looked.txt');
   expect(await printed(['worktrees'], scene.at)).toContain(path.join(other, '.worktrees', id));
-  for (const argv of [['work', id], ['sync', id], ['cleanup', id, '--yes'], ['undo', id], ['rescue', 'list', id]]) {
+  for (const argv of [
+    ['work', id],
+    ['sync', id],
+    ['cleanup', id, '--yes'],
+    ['undo', id],
+    ['rescue', 'list', id],
+  ]) {
     const { code, stderr } = await copse(argv, scene.at);
-    expect({ argv, code: code !== 0, stderr }).toEqual({ argv, code: true, stderr: expect.stringContaining(other) });
+    expect({ argv, code: code !== 0, stderr }).toEqual({
+      argv,
+      code: true,
+      stderr: expect.stringContaining(other),
+    });
   }
   for (const argv of [['cleanup', '--yes'], ['sweep'], ['tend']]) await copse(argv, scene.at);
   expect(existsSync(path.join(other, '.worktrees', id, 'looked.txt'))).toBe(true);
@@ -93,7 +108,9 @@ test('a working_directory that cannot be used is named by doctor, and its task w
   });
   const id = await scene.add('wait', 'commit w w.txt', '--agent=nowhere');
   const { stderr } = await copse(['orchestrate', '--until-idle'], scene.at);
-  expect(stderr).toContain(`The agent nowhere works in another repository, and ${path.join(area, 'absent')} does not exist`);
+  expect(stderr).toContain(
+    `The agent nowhere works in another repository, and ${path.join(area, 'absent')} does not exist`,
+  );
   expect(await scene.why(id)).toContain('does not exist: clone it there, or set auto_clone');
   const { stdout } = await copse(['doctor'], scene.at);
   expect(stdout).toContain('does not exist, and auto_clone needs a url');
@@ -106,13 +123,24 @@ test('auto_clone clones the repository when an orchestrator starts, and two agen
   const origin = otherRepository();
   const root = path.join(area, 'cloned ü');
   const elsewhere = { root, auto_clone: true, url: origin, clone_depth: 1, default_branch: 'main' };
-  const env = { working_directory: elsewhere, env: { GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@x.invalid', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@x.invalid' } };
+  const env = {
+    working_directory: elsewhere,
+    env: {
+      GIT_AUTHOR_NAME: 'A',
+      GIT_AUTHOR_EMAIL: 'a@x.invalid',
+      GIT_COMMITTER_NAME: 'A',
+      GIT_COMMITTER_EMAIL: 'a@x.invalid',
+    },
+  };
   const scene = newScene(area, { agents: { one: env, two: { ...env, working_directory: root } } });
   await scene.add('first', 'commit first first.txt', '--agent=one');
   await scene.add('second', 'commit second second.txt', '--agent=two');
   await scene.up();
   await scene.up();
   expect(await scene.statuses()).toEqual({ first: 'done', second: 'done' });
-  expect(git(root, 'log', '-2', '--format=%s', 'main').split('\n').toSorted()).toEqual(['feat: first', 'feat: second']);
+  expect(git(root, 'log', '-2', '--format=%s', 'main').split('\n').toSorted()).toEqual([
+    'feat: first',
+    'feat: second',
+  ]);
   expect(readdirSync(area).filter((name) => name.includes('copse-clone'))).toEqual([]);
 });

@@ -66,7 +66,7 @@ function takenBy(event: BoardEvent): TaskId | undefined {
 }
 
 /** A command would work on a task in another repository than its own. */
-export class WorkElsewhere extends BoardUnavailable {
+class WorkElsewhere extends BoardUnavailable {
   constructor({ id }: PlacedTask & { readonly id: TaskId }, root: string | null) {
     super(
       `The work of ${id} is in ${root ?? "the board's own repository"}, not in this repository.`,
@@ -116,7 +116,11 @@ function reading(
 }
 
 /** Undefined for what belongs to another repository. */
-function read<K extends RecordKind>(kind: K, record: Records[K], root: string | null): Records[K] | undefined {
+function read<K extends RecordKind>(
+  kind: K,
+  record: Records[K],
+  root: string | null,
+): Records[K] | undefined {
   switch (kind) {
     case 'landing': {
       const target = branchIn((record as Landing).target, root);

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { boardOfRepository } from '../board/of-repository.ts';
-import { placeOf } from '../git/directory/elsewhere.ts';
+import { type WorkingDirectory, placeOf } from '../git/directory/elsewhere.ts';
 import { homedir } from 'node:os';
 import { excludeFromGit } from '../git/directory/exclude.ts';
 import type { TrustedDir } from '../git/process.ts';
@@ -70,7 +70,8 @@ const systemRandom: Random = () => Math.random();
 
 /** Settings that the caller has already read. The board's address is then in the environment, or the default. */
 interface KnownSettings extends OpenContextOptions {
-  readonly agent?: Pick<Config, 'workspace' | 'landing'> & Partial<Pick<EffectiveAgent, 'name' | 'working_directory'>>;
+  readonly agent?: Pick<Config, 'workspace' | 'landing'> &
+    Partial<Pick<EffectiveAgent, 'name' | 'working_directory'>>;
   readonly policy?: Policy;
   /** The control group of the attempt for which this process works. */
   readonly group?: string;
@@ -191,7 +192,12 @@ export async function openWorkspacesAt(surroundings: Surroundings, root: string)
 export async function openWorkspaces(
   surroundings: Surroundings,
   known: KnownSettings = {},
-): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir; readonly whole: Context; readonly repository: Repository }> {
+): Promise<{
+  readonly context: WorkspaceContext;
+  readonly dir: TrustedDir;
+  readonly whole: Context;
+  readonly repository: Repository;
+}> {
   const adapters = await import('./workspace-adapters.ts');
   const ofBoard = requireRepository(surroundings);
   const { home } = ofBoard;
@@ -290,7 +296,7 @@ export async function rootsOf(
   { env }: Surroundings,
   own?: KnownSettings['agent'],
 ): Promise<(agent: string) => string | null> {
-  const agents = own?.name === undefined ? (await agentsConfigured(board)) : { [own.name]: own };
+  const agents: Placed = own?.name === undefined ? await agentsConfigured(board) : { [own.name]: own };
   const roots = new Map<string, string>();
   for (const [name, { working_directory: wanted }] of Object.entries(agents)) {
     const place = wanted && placeOf(board, wanted, env['HOME'] ?? homedir());
@@ -299,9 +305,9 @@ export async function rootsOf(
   return (agent) => roots.get(agent) ?? null;
 }
 
-async function agentsConfigured(
-  board: Repository,
-): Promise<Readonly<Record<string, Pick<EffectiveAgent, 'working_directory'>>>> {
+type Placed = Readonly<Record<string, { readonly working_directory?: WorkingDirectory | undefined }>>;
+
+async function agentsConfigured(board: Repository): Promise<Placed> {
   return acceptedConfig(board).kind === 'absent' ? {} : (await configOf(board)).agents;
 }
 

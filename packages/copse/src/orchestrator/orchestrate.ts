@@ -39,7 +39,7 @@ import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
-import { type Elsewhere, type RunContext, contextOf } from '../queue/context.ts';
+import { type OtherRepositories, type RunContext, contextOf } from '../queue/context.ts';
 import { splitTarget, targetIn } from '../queue/rules/target-name.ts';
 import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
@@ -266,7 +266,7 @@ export class Orchestrator {
     const found: RunContext[] = [];
     for (const root of elsewhere?.roots ?? []) {
       try {
-        found.push(await (elsewhere as Elsewhere).at(root));
+        found.push(await (elsewhere as OtherRepositories).at(root));
       } catch (error) {
         this.#reportNote(error instanceof Error ? error.message : String(error));
       }

@@ -45,13 +45,13 @@ export interface RunContext extends WorkspaceContext {
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
   /** Absent in the context of such a repository. */
-  readonly elsewhere?: Elsewhere;
+  readonly elsewhere?: OtherRepositories;
   /** The repository in which an agent works, if it is not the board's. */
   readonly rootOf?: (agent: AgentName) => string | null;
 }
 
 /** The repositories of agents with a `working_directory`. */
-export interface Elsewhere {
+export interface OtherRepositories {
   readonly roots: readonly string[];
   /** What works there, on the same board. */
   at(root: string): Promise<RunContext>;

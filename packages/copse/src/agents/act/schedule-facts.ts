@@ -24,7 +24,8 @@ export async function scheduleFacts(
   // A landing task is not in the target yet: a task that began now on the same areas would conflict with it.
   for (const { task: id } of landings) {
     const task = await board.get('task', id);
-    if (task !== undefined) busy.push({ id, areas: task.areas, repository: task.repository ?? null, agentHere: null });
+    if (task !== undefined)
+      busy.push({ id, areas: task.areas, repository: task.repository ?? null, agentHere: null });
   }
   return {
     at: clock.now(),
@@ -51,7 +52,10 @@ export async function scheduleNow(
     return { id, areas, repository, agentHere: isHere ? claim.agent : null };
   });
   const landing = await board.tasks({ statuses: ['landing'], order: 'urgent' });
-  const busy = [...held, ...landing.map(({ id, areas, repository = null }) => ({ id, areas, repository, agentHere: null }))];
+  const busy = [
+    ...held,
+    ...landing.map(({ id, areas, repository = null }) => ({ id, areas, repository, agentHere: null })),
+  ];
   const facts = {
     at: clock.now(),
     // Locked until the claim is recorded: a drain that is recorded before it refuses the claim.

@@ -57,7 +57,11 @@ export async function agentsOf(
 /** Why the agent cannot work in its `working_directory`, or null. */
 async function elsewhereProblem(
   { name, working_directory: wanted, sandbox, workspace, landing }: EffectiveAgent,
-  { root, env, clones }: { readonly root: string; readonly env: Surroundings['env']; readonly clones: boolean },
+  {
+    root,
+    env,
+    clones,
+  }: { readonly root: string; readonly env: Surroundings['env']; readonly clones: boolean },
 ): Promise<string | null> {
   const board = wanted && findRepository(root);
   if (board === undefined) return null;

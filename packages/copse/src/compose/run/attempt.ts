@@ -68,9 +68,11 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const { durationMs, cutOffLeases } = settings.policy.lease;
   const late = setTimeout(onCutOff, durationMs * cutOffLeases);
   const known = { ...settings, ...(group && { group }), isRunner: true, patience };
-  const { context: workspaces, dir, repository } = await openWorkspaces(surroundings, known).finally(() =>
-    clearTimeout(late),
-  );
+  const {
+    context: workspaces,
+    dir,
+    repository,
+  } = await openWorkspaces(surroundings, known).finally(() => clearTimeout(late));
   const { home } = workspaces;
   const merging = openMerging(dir, { mainCheckout: repository.configFolder });
   const files = attemptFiles(home, orders.attempt);

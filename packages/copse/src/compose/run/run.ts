@@ -5,7 +5,7 @@ import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
-import type { Elsewhere, RunContext } from '../../queue/context.ts';
+import type { OtherRepositories, RunContext } from '../../queue/context.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { Patience } from '../../board/patient.ts';
 import {
@@ -63,20 +63,21 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const opened = await openWorkspaces(surroundings, { patience: options.patience });
   const { agents, unusable, intake } = settings;
   const rootOf = await rootsOf(repository, surroundings);
+  const { whole } = opened;
   const others = new Map<string, Promise<OpenParts>>();
   const own = partsOf(opened, { repository: opened.repository, surroundings, options, settings });
   const openAt = async (root: string): Promise<OpenParts> => {
     const agent = agents.find(({ name }) => rootOf(name) === root);
     const there = agent && findRepository(root);
     if (agent === undefined || there === undefined) throw new WorkNotNamed(root);
-    const at = { repository: there, context: opened.whole };
+    const at = { repository: there, context: whole };
     const parts = await openWorkspaces(surroundings, { agent, at });
     const { landing, finish } = agent;
     const ofAgent = { ...settings, landing, finish, sources: {} };
-    const { context, close } = partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
-    return { context: { ...context, rootOf }, close };
+    const made = partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
+    return { ...made, context: { ...made.context, rootOf } };
   };
-  const elsewhere: Elsewhere = {
+  const elsewhere: OtherRepositories = {
     roots: [...new Set(agents.flatMap(({ name }) => rootOf(name) ?? []))],
     async at(root) {
       const known = others.get(root) ?? openAt(root);

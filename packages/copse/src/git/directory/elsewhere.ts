@@ -78,7 +78,16 @@ export async function cloneTo(
     ...(branch === undefined ? [] : [`--branch=${branch}`]),
   ];
   try {
-    const argv = ['clone', '--quiet', '--template=', '--no-recurse-submodules', ...options, '--', url, scratch];
+    const argv = [
+      'clone',
+      '--quiet',
+      '--template=',
+      '--no-recurse-submodules',
+      ...options,
+      '--',
+      url,
+      scratch,
+    ];
     await promisify(execFile)('git', argv, { cwd: parent, timeout: timeoutMs, env: cloneEnvironment() });
     // Another process may have been faster.
     if (!existsSync(root)) renameSync(scratch, root);

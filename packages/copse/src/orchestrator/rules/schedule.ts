@@ -158,7 +158,11 @@ export class Scheduler {
 }
 
 function isRightPlace(
-  { repository, token = 0 as FencingToken, agent: wanted }: Pick<PlaceableTask, 'repository' | 'token' | 'agent'>,
+  {
+    repository,
+    token = 0 as FencingToken,
+    agent: wanted,
+  }: Pick<PlaceableTask, 'repository' | 'token' | 'agent'>,
   { name, repository: works = null }: Pick<AvailableAgent, 'name' | 'repository'>,
 ): boolean {
   const task = { token, agent: wanted, ...(repository !== undefined && { repository }) };
@@ -182,7 +186,9 @@ export function whyNone(
     if (isRightPlace(task, agent)) return [];
     return agent.repository != null && task.repository === undefined && (task.token ?? 0) === 0
       ? [`${agent.name} works in ${agent.repository}, and takes only tasks that name it`]
-      : [`its work is in ${task.repository ?? 'the repository of the board'}, where ${agent.name} does not work`];
+      : [
+          `its work is in ${task.repository ?? 'the repository of the board'}, where ${agent.name} does not work`,
+        ];
   });
   const reasons = [...wanted.map(({ reason }) => reason.replace(/\.$/, '')), ...refusals];
   return reasons.length > 0 ? reasons : [`no agent is called ${task.agent}`];
