@@ -66,7 +66,9 @@ describe('finished work', () => {
       warnings: [expect.stringContaining('did it')],
     });
     expect(await printed(['show', task], scene.at)).toMatch(/summary +All of it\n/);
-    expect(output).toMatch(new RegExp(`warning +${task} These commit messages break the convention`));
+    expect(output).toMatch(
+      new RegExp(`warning +${task} These commit messages break the convention .*: [0-9a-f]{8} did it`),
+    );
   });
 
   test('lands from a branch that its agent renamed or switched to, and says so', async () => {

@@ -168,7 +168,7 @@ describe('doctor', () => {
       code: 0,
       ok: true,
       state: 'missing',
-      found: 'no agent is installed or configured',
+      found: 'no agent is installed or configured: without one, you do the tasks yourself (copse work)',
       remedy: 'copse agents detect',
     });
   });

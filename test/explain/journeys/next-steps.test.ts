@@ -142,7 +142,7 @@ test('of a task whose worktree is there names the move of files into it, and the
   const id = await scene.add('astray', `commit one one.txt; echo astray > '${scene.folder}/astray.txt'`);
   await scene.up();
   const { because } = await why(scene, id);
-  expect(because).toContain(`To move them into its worktree: copse rescue move ${id}`);
+  expect(because).toContain(`To move the change into its worktree: copse rescue move ${id}`);
   expect((await copse(['rescue', 'move', id], scene.at)).stdout).toContain('moved  astray.txt');
 });
 

@@ -78,13 +78,13 @@ describe.each([
       const { code, stderr } = await copse([command], { cwd });
       expect({ code, stderr }).toEqual({
         code: 0,
-        stderr: expect.stringContaining(`${name} changed`) as string,
+        stderr: expect.stringContaining(`${name} is new; Copse does not use it yet`) as string,
       });
       expect(stderr).toContain('copse config accept');
     }
     const doctor = await copse(['doctor'], { cwd });
     expect(doctor.code).toBe(1);
-    expect(doctor.stdout).toMatch(new RegExp(`✗ settings +${name.replaceAll('.', '\\.')} changed`));
+    expect(doctor.stdout).toMatch(new RegExp(`✗ settings +${name.replaceAll('.', '\\.')} is new`));
 
     const unsaid = await copse(['config', 'accept'], { cwd });
     expect(unsaid.code).not.toBe(0);
@@ -298,7 +298,7 @@ test.each([
   commit(cwd, { '.cursor/worktrees.json': JSON.stringify({ 'setup-worktree': 'a/b/c.sh' }) }, 'landed');
   plant(path.join(cwd, '.cursor', 'a'));
   const listed = await copse(['list'], { cwd });
-  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('changed') as string });
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('is new') as string });
   expect(await copse(['config', 'accept', '--yes'], { cwd })).toMatchObject({ code: 0, stderr: '' });
   expect(await copse(['list'], { cwd })).toMatchObject({ code: 0, stderr: '' });
 });

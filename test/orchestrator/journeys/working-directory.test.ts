@@ -144,3 +144,20 @@ test('auto_clone clones the repository when an orchestrator starts, and two agen
   ]);
   expect(readdirSync(area).filter((name) => name.includes('copse-clone'))).toEqual([]);
 });
+
+test('a runner that is killed elsewhere is recovered there: its files are rescued and its task is tried again', async () => {
+  const other = otherRepository();
+  const scene = withOther(other);
+  await scene.up();
+  const before = stateOf(scene.folder);
+  const runner = `ps -o ppid= -p "$PPID"`;
+  const script = `if [ -e "$NOTES.crashed" ]; then commit whole there.txt; else
+    touch "$NOTES.crashed"; echo half > half.txt; kill -9 $(${runner}) "$PPID"; sleep 60; fi`;
+  const id = await scene.add('crash', script, '--agent=there');
+  await scene.up();
+  expect(await scene.statuses()).toEqual({ crash: 'done' });
+  expect((await scene.tasks()).get(id)?.retries).toBe(0);
+  expect(git(other, 'for-each-ref', 'refs/copse')).toContain(id);
+  expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: whole');
+  expect(stateOf(scene.folder)).toBe(before);
+});

@@ -16,15 +16,16 @@ import { taskStatuses } from '../../../packages/copse/src/tasks/rules/task.ts';
 import { type RemovalFacts, decideRemoval } from '../../../packages/copse/src/workspaces/rules/removal.ts';
 import { decideDueSweep } from '../../../packages/copse/src/workspaces/rules/sweep/due.ts';
 import { planSweep, sweepRequest } from '../../../packages/copse/src/workspaces/rules/sweep/plan.ts';
-import type {
-  FoundBranch,
-  FoundLogs,
-  FoundSession,
-  FoundTrash,
-  FoundWorktree,
-  OwnerStatus,
-  SweepFacts,
-  SweepItem,
+import {
+  type FoundBranch,
+  type FoundLogs,
+  type FoundSession,
+  type FoundTrash,
+  type FoundWorktree,
+  type OwnerStatus,
+  type SweepFacts,
+  type SweepItem,
+  sweptKinds,
 } from '../../../packages/copse/src/workspaces/rules/sweep/things.ts';
 
 const { maintenance } = defaultPolicy;
@@ -472,10 +473,16 @@ describe('the disk budget', () => {
 });
 
 describe('a sweep of an orchestrator', () => {
-  const due = (isStart: boolean, last: { all: number; sessions: number } | null, set: object = {}) => {
+  const due = (
+    isStart: boolean,
+    last: { all: number; sessions: number } | null,
+    set: object = {},
+    logFolders = 0,
+  ) => {
     const moments = last && { all: timestamp(last.all), sessions: timestamp(last.sessions) };
-    const found = decideDueSweep({ isStart, last: moments, now }, { ...maintenance, ...set });
-    return found && [found.kinds.size === 1 ? 'sessions' : 'all', [...found.off].join(' ')];
+    const found = decideDueSweep({ isStart, last: moments, now, logFolders }, { ...maintenance, ...set });
+    const kinds = found && [...found.kinds].join(' ');
+    return found && [kinds === sweptKinds.join(' ') ? 'all' : kinds, [...found.off].join(' ')];
   };
   const { sweepEveryMs, sessionCleanupEveryMs } = maintenance;
   const lately = { all: now - 1, sessions: now - 1 };
@@ -487,7 +494,15 @@ describe('a sweep of an orchestrator', () => {
     expect(due(false, { ...lately, all: now - sweepEveryMs })).toEqual(['all', '']);
     expect(due(false, { ...lately, all: now - sweepEveryMs + 1 })).toBeNull();
     expect(due(false, { ...lately, all: now + 1 })).toEqual(['all', '']);
-    expect(due(false, { ...lately, sessions: now - sessionCleanupEveryMs })).toEqual(['sessions', '']);
+    expect(due(false, { ...lately, sessions: now - sessionCleanupEveryMs })).toEqual(['session', '']);
+  });
+
+  it('removes logs beyond the kept ones between two sweeps, but not in every round', () => {
+    const { logsKept, logSweepEveryMs } = maintenance;
+    const before = { ...lately, sessions: now - logSweepEveryMs };
+    expect(due(false, before, {}, logsKept * 1.2)).toEqual(['logs artifacts session', '']);
+    expect(due(false, before, {}, logsKept)).toBeNull();
+    expect(due(false, lately, {}, logsKept * 1.2)).toBeNull();
   });
 
   it('leaves out what is switched off', () => {

@@ -68,6 +68,8 @@ export function pendingText({ changes }: Pick<Pending, 'changes'>): string | nul
     const isPlaced = broken.problem.startsWith(`${broken.name}:`);
     return `${isPlaced ? '' : `${broken.name} cannot be used: `}${broken.problem}\nCopse still uses the accepted version. Correct the file, then accept it.`;
   }
+  if (changes.every(({ before }) => before === null))
+    return `${names} ${changes.length === 1 ? 'is' : 'are'} new; Copse does not use ${changes.length === 1 ? 'it' : 'them'} yet.`;
   return `${names} changed; Copse still uses the accepted version.`;
 }
 

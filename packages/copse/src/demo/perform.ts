@@ -69,7 +69,7 @@ export class Demo {
       await context.clock.sleep(answerAfterMs, signal);
       if (signal.aborted) return;
       this.#answered.add(question);
-      const restarted = await restartTask({ ...context, by: person }, id, answer);
+      const restarted = await restartTask({ ...context, by: person }, id, { answer });
       if (restarted.kind === 'refused') onProblem(id, restarted.refusal.reason);
     }
   }

@@ -68,7 +68,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       const [note, ...others] = event.notes ?? [];
       const task = note === undefined ? undefined : await taskOf('session', event.id);
       const more = others.length === 0 ? '' : ` (${others.length} more: copse why ${task})`;
-      return task && line('warning', 'waiting', task, `${firstLine(note ?? '')}${more}`);
+      return task && line('warning', 'waiting', task, `${opening(note ?? '')}${more}`);
     }
     case 'task.needs_attention':
       if (event.resolver !== undefined)
@@ -144,7 +144,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       const known = tasks.filter((one) => one !== undefined);
       if (task === undefined || (await firstWithEscape(board, known, event.at)) !== task) return undefined;
       const move =
-        event.paths.length === 0 ? '' : ` To move them into its worktree: copse rescue move ${task}`;
+        event.paths.length === 0 ? '' : ` To move the change into its worktree: copse rescue move ${task}`;
       return line('escaped', 'bad', task, `${describeEscape(event, known)}${move}`);
     }
     case 'session.attention': {
@@ -184,4 +184,10 @@ async function firstWithEscape(
     if (workspaces.some(({ escape }) => escape !== undefined && escape.at >= at)) return task;
   }
   return undefined;
+}
+
+/** The first line, and the first of the list that it announces. */
+function opening(text: string): string {
+  const [first = '', second] = text.split('\n', 2);
+  return first.endsWith(':') && second !== undefined ? `${first} ${second.trim()}` : firstLine(text);
 }

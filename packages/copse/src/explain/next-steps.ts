@@ -41,12 +41,17 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [`copse review ${id}`, `copse merge ${id}`, await byAgent(), cancel];
     case 'needs_attention': {
       if (state.because === 'conflict') return [...(await conflictSteps(context, task)), cancel];
-      const ways = new Set([await byAgent(), await byHand()]);
+      const agentToo = (await hasAgent(context, task)) ? [`${await byAgent()} # its agent goes on`] : [];
       const merge =
         state.because === 'accept'
           ? [`copse merge ${id} # lands it without its accept command`]
           : [`copse merge ${id}`];
-      return [...ways, ...(canMerge(state) ? merge : []), cancel];
+      return [
+        ...agentToo,
+        `${await byHand()} # you go on yourself`,
+        ...(canMerge(state) ? merge : []),
+        cancel,
+      ];
     }
     case 'landing':
       return [...(await landingSteps(context, state.landing, id)), cancel];

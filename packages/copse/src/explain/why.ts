@@ -186,7 +186,7 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const sessions = await Promise.all(escape.running.map((session) => context.board.get('session', session)));
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
-  const move = `To move them into its worktree: copse rescue move ${id}`;
+  const move = `To move the change into its worktree: copse rescue move ${id}`;
   return [
     describeEscape(escape, tasks),
     ...files,

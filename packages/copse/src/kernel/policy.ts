@@ -361,6 +361,8 @@ export const defaultPolicy = {
     emptyTrashKept: 50,
     /** Folders of logs and patches of tasks that are kept; those of unfinished tasks always are. */
     logsKept: 600,
+    /** Least time between two sweeps because there are more of them. */
+    logSweepEveryMs: 5 * MINUTE,
     logAgeMs: 30 * DAY,
     sessionCleanupEveryMs: HOUR,
     worktreeCleanup: true,

@@ -1,6 +1,6 @@
 /**
- * Runs a pass whenever the board changes, and every `pollIntervalMs` without a change. It can be stopped or killed at any
- * moment; the next orchestrator goes on from the board.
+ * Runs a pass whenever the board changes, when the delay of a task ends, and every `pollIntervalMs` without either. It can
+ * be stopped or killed at any moment; the next orchestrator goes on from the board.
  */
 
 import { type Orchestrator, type Pass } from './orchestrate.ts';
@@ -20,6 +20,9 @@ export interface LoopOptions {
 
 /** `drained`: its agents ended or were handed over. `left`: a person removed the node from the board. */
 export type LoopEnd = 'stopped' | 'idle' | 'once' | 'drained' | 'left';
+
+/** Of more than these, some start only at the next look. */
+const DELAYED_LOOKED_AT = 20;
 
 export async function runLoop(
   context: RunContext,
@@ -46,7 +49,8 @@ export async function runLoop(
       }
       if (options.untilIdle && pass !== undefined && (await isIdle(context, orchestrator, pass)))
         return 'idle';
-      await clock.sleep(pollIntervalMs, AbortSignal.any([signal, woken.signal]));
+      const pauseMs = pass === undefined ? pollIntervalMs : await untilNextLook(context, pollIntervalMs);
+      await clock.sleep(pauseMs, AbortSignal.any([signal, woken.signal]));
       if (!signal.aborted) await clock.sleep(policy.orchestration.gatherMs, signal);
     }
     return 'stopped';
@@ -73,6 +77,18 @@ async function tryPass(
     onProblem(error);
     return undefined;
   }
+}
+
+async function untilNextLook({ board, clock }: RunContext, pollIntervalMs: number): Promise<number> {
+  const now = clock.now();
+  const delayed = await board
+    .tasks({ statuses: ['ready'], delayedAt: now, order: 'urgent', limit: DELAYED_LOOKED_AT })
+    // The next pass finds out whether the board is still away.
+    .catch(() => []);
+  const waits = delayed.flatMap(({ state }) =>
+    state.status === 'ready' && state.delay !== null ? [state.delay.until - now] : [],
+  );
+  return Math.max(1, Math.min(pollIntervalMs, ...waits));
 }
 
 /** Nothing runs, lands or will start without a person. Tasks that wait for a person do not count. */

@@ -29,7 +29,8 @@ export async function maintain(context: RunContext, options: MaintainOptions): P
   const { clock, policy } = context;
   const now = clock.now();
   const last = memory.load() ?? null;
-  const due = decideDueSweep({ isStart, last, now }, policy.maintenance);
+  const logFolders = leftovers.logs().length;
+  const due = decideDueSweep({ isStart, last, now, logFolders }, policy.maintenance);
   if (due === null) {
     if (last === null) memory.save({ all: now, sessions: now });
     return;

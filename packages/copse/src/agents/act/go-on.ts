@@ -1,10 +1,10 @@
 /** A person continues a task: in a new conversation (restart), or in its own (resume). */
 
-import { refused } from '../../kernel/decision.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
 import { type AgentName, type TaskId, brand } from '../../kernel/ids.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { decideRestart } from '../../tasks/rules/decisions.ts';
-import { lackOfAgents } from '../../explain/rules/waiting.ts';
+import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
 import { agentCanTake } from '../../machines/rules/offer.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change } from '../../board/context.ts';
@@ -19,21 +19,25 @@ export interface GoneOn {
   readonly agent: AgentName | null;
 }
 
+/** A failed task waits for its turn, unless the person gave it a `command` to use as the agent. */
 export async function restartTask(
   context: RunContext,
   id: TaskId,
-  answer: string | null,
+  { answer, command }: { readonly answer: string | null; readonly command?: string | undefined },
 ): Promise<Outcome<GoneOn>> {
   const task = await context.board.get('task', id);
   if (task?.state.status !== 'failed') return goOn(context, id, { kind: 'restart', answer });
+  if (command !== undefined && (await agentFor(context, task)) === undefined)
+    return refuseWithoutAgent(context, task);
   const back = await change(context, async (change) => {
     const failed = await change.require('task', id);
     await change.apply(decideRestart(failed, null, change.at, context.policy.lease));
     return change.require('task', id);
   });
   if (back.kind === 'refused') return back;
-  // No agent runs now: the next attempt reads the answer in the ledger.
+  // The next attempt reads the answer in the ledger.
   if (answer !== null) await addLedgerEntry(context, id, { kind: 'decision', text: answer });
+  if (command !== undefined) return goOn(context, id, { kind: 'claim' });
   return { kind: 'done', value: { task: back.value, agent: null } };
 }
 
@@ -54,19 +58,22 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   const wrong = refuseUnlessAllowed(task, request.kind);
   if (wrong) return wrong;
   const agent = await agentFor(context, task);
-  if (agent === undefined) {
-    const byHand = await commandByHand(context, task);
-    const lack = lackOfAgents(context);
-    return lack === null
-      ? refused('invalid', `No agent of this repository may take ${id}.`, `copse why ${id}`, byHand)
-      : refused('invalid', `${id} cannot start. ${lack.text}`, lack.command, byHand);
-  }
+  if (agent === undefined) return refuseWithoutAgent(context, task);
   // Continues from the target. A worktree that cannot be removed is used again.
   if (task.state.status === 'done') await removeWorkspace(context, id, { by: 'landing' });
   const begun = await beginAttempt(context, id, agent, request);
   if (begun.kind === 'refused') return begun;
   const after = (await board.get('task', id)) ?? task;
   return { kind: 'done', value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
+}
+
+async function refuseWithoutAgent(context: RunContext, task: Task): Promise<Refused> {
+  const byHand = await commandByHand(context, task);
+  const lack = lackOfAgents(context);
+  if (lack !== null) return refused('invalid', `${task.id} cannot start. ${lack.text}`, lack.command, byHand);
+  const reason =
+    describeUntaken(task, context.agents, []) ?? 'This machine lacks something that it requires.';
+  return refused('invalid', `${task.id} cannot start. ${reason}`, `copse why ${task.id}`, byHand);
 }
 
 /** A person cannot take a done task again, only add another one. */

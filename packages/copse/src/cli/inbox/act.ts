@@ -44,7 +44,7 @@ export async function doAnswer(
       return answerQuestion(context, task, { isAllowed: false, message: text, question });
     case 'restart':
     case 'restart_with':
-      return restartTask(context, task, text);
+      return restartTask(context, task, { answer: text });
     case 'approve':
       return approve(context, task, head);
     case 'send_back':

@@ -104,7 +104,7 @@ const NOT_RUNNING = 'No orchestrator is running here. Start one: copse orchestra
 interface Detail {
   /** Two: reason and command share a line. */
   readonly needLines: 2 | 3;
-  /** Two: the last output line is below its task. */
+  /** Two: the last output line, marked with a bar, is below its task. */
   readonly workLines: 1 | 2;
   /** Two: why a task waits is below it. */
   readonly waitLines: 1 | 2;
@@ -239,7 +239,8 @@ function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Pane
   const rows = working.map((one, index) => {
     const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
     const beginning = `${look.style('cyan', head('*', one, at))} ${padded(who[index] ?? '', whoWidth)}${phase}`;
-    return { task: one.task, beginning, title: one.title, more: one.lastLine ?? '' };
+    const more = one.lastLine === null ? '' : `│ ${one.lastLine}`;
+    return { task: one.task, beginning, title: one.title, more };
   });
   return rowItems(rows, look.workLines, look);
 }

@@ -70,7 +70,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   }
   if (!options.json && checks.some(({ state }) => state === 'missing'))
     cli.output.line(
-      cli.output.style('dim', 'Lines with – are no fault: Copse works without what they name.'),
+      cli.output.style(
+        'dim',
+        'Lines with – are no faults: each names something missing that you may not need.',
+      ),
     );
   const bad = checks.filter(({ state }) => state === 'problem').length;
   if (bad > 0)
@@ -255,7 +258,13 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
   const names = usable.map(({ name }) => name).join(', ');
   if (usable.length + unusable.length === 0) {
     const remedy = 'copse agents detect # says how to install one';
-    return [missing('agents', 'no agent is installed or configured', remedy)];
+    return [
+      missing(
+        'agents',
+        'no agent is installed or configured: without one, you do the tasks yourself (copse work)',
+        remedy,
+      ),
+    ];
   }
   return [
     ...(usable.length === 0 ? [] : [fine('agents', `${names} can run here`)]),

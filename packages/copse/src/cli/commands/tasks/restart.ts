@@ -15,7 +15,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withRun(cli, { command: options.command }, async (run) => {
     const id = await requireTaskId(run.board, words[0] ?? '');
     const context = await contextOfAll(run, [id]);
-    const restarted = orFail(await restartTask(context, id, options.answer ?? null));
+    const { answer = null, command } = options;
+    const restarted = orFail(await restartTask(context, id, { answer, command }));
     await printStarted(cli, context, { ...restarted, act: 'Restarted' }, options);
   });
 }

@@ -1,9 +1,9 @@
-/** Faults that a retry would meet again: the task waits for a person at once, with the reason, and uses up no retry. */
+/** Faults that a retry would meet again wait for a person at once, with the reason; others are retried, or fail for good. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { type TaskDocument, answer, copse, git, newArea, printed } from '../../support/cli.ts';
 import { commandsIn } from '../../support/pasted.ts';
@@ -69,4 +69,42 @@ test('a repository without a commit; the task goes on once there is one', async 
   await printed(['restart', id], at);
   await printed(['orchestrate', '--until-idle'], at);
   expect((await answer<Shown>(['show', id], at)).status).toBe('done');
+});
+
+describe('a failed task', () => {
+  const policy = {
+    max_retries: 0,
+    first_backoff: '100ms',
+    poll_interval: '300ms',
+    min_free_memory: '64MB',
+  };
+
+  test('is worked on at once by the command that a person gives to restart', async () => {
+    const at = repository({ agents: { plain: { command: 'exit 7' } }, policy });
+    const { id, status } = await outcomeOf(at);
+    expect(status).toBe('failed');
+    const command = 'touch mended.txt && git add mended.txt && git commit -qm "fix: mended"';
+    const { agent } = await answer<{ agent: string | null }>(['restart', id, '--command', command], at);
+    expect(agent).toBe('command');
+    await printed(['orchestrate', '--until-idle'], at);
+    expect((await answer<Shown>(['show', id], at)).status).toBe('done');
+  });
+
+  test('of another agent cannot be given to a command, and restart says why', async () => {
+    const at = repository({ agents: { plain: { command: 'exit 7' } }, policy });
+    const { id } = await answer<TaskDocument>(['add', 'Do it', '--agent', 'plain'], at);
+    await untilIdle(at);
+    const { stderr } = await copse(['restart', id, '--command', 'true'], at);
+    expect(stderr).toContain(`${id} cannot start. No agent can take it: `);
+    expect((await answer<Shown>(['show', id], at)).status).toBe('failed');
+  });
+});
+
+test('a crashed task starts again when its delay ends, not at the next look', async () => {
+  const plain = {
+    command: 'test -f crashed || { touch crashed; exit 7; }; rm crashed; git commit -qm done --allow-empty',
+  };
+  const policy = { first_backoff: '100ms', poll_interval: '1h', min_free_memory: '64MB' };
+  const at = repository({ agents: { plain }, policy });
+  expect(await outcomeOf(at)).toMatchObject({ attempts: 2 });
 });
