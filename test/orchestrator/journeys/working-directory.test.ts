@@ -70,8 +70,10 @@ test('commands look at the repository of the task, or refuse', async () => {
   const other = otherRepository();
   const scene = withOther(other, { landing: { policy: 'review' } });
   const id = await scene.add('look', 'commit looked looked.txt', '--agent=there');
+  const over = await scene.add('over', 'commit over over.txt', '--agent=there');
   await scene.up();
   const before = stateOf(scene.folder);
+  await printed(['cancel', over], scene.at);
   expect(await printed(['diff', id], scene.at)).toContain('looked.txt');
   expect(await printed(['worktrees'], scene.at)).toContain(path.join(other, '.worktrees', id));
   for (const argv of [
@@ -88,8 +90,9 @@ test('commands look at the repository of the task, or refuse', async () => {
       stderr: expect.stringContaining(other),
     });
   }
-  for (const argv of [['cleanup', '--yes'], ['sweep'], ['tend']]) await copse(argv, scene.at);
+  for (const argv of [['cleanup'], ['cleanup', '--force'], ['sweep'], ['tend']]) await copse(argv, scene.at);
   expect(existsSync(path.join(other, '.worktrees', id, 'looked.txt'))).toBe(true);
+  expect(existsSync(path.join(other, '.worktrees', over, 'over.txt'))).toBe(true);
   expect(stateOf(scene.folder)).toBe(before);
   expect(await printed(['merge', id], scene.at)).toContain('Landed');
   expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: looked');
