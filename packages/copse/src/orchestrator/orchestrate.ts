@@ -15,6 +15,8 @@ import {
   type TaskId,
   parseTaskId,
 } from '../kernel/ids.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { RecentCache } from '../kernel/recent-cache.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { NodeDuty, type NodeNow } from './node-duty.ts';
 import { decideHandOvers, drainReason } from './rules/drain.ts';
@@ -46,6 +48,8 @@ import { findLost, shareLeft } from '../agents/act/share-left.ts';
 import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
+const MOST_REMEMBERED = defaultPolicy.orchestratorMemory.tries;
+
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
 export type ReportProblem = (task: TaskId | null, reason: string) => void;
 
@@ -61,7 +65,7 @@ export interface Pass {
 }
 
 /**
- * What it keeps between passes; losing all of it only costs time.
+ * What it keeps between passes; losing all of it only costs time. Of what it tried and told, it keeps the latest.
  *
  *   duty          whether this node drains, and since when it knows
  *   leaseAges     how long each lease has not changed, on a clock that does not jump
@@ -91,16 +95,16 @@ export class Orchestrator {
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
   readonly #silence = new LeadSilence();
-  readonly #removalTried = new Map<TaskId, number>();
+  readonly #removalTried = new RecentCache<TaskId, number>(MOST_REMEMBERED);
   readonly #toDrop = new Set<TaskId>();
   #dropping: Promise<void> | null = null;
   #dropFailedMs: number | undefined;
-  readonly #handedIn = new Map<LandingId, number>();
-  readonly #lostLooked = new Map<TaskId, string>();
-  readonly #lostTried = new Map<TaskId, number>();
-  readonly #endingTried = new Map<AttemptId, number>();
-  readonly #reported = new Map<TaskId, string>();
-  readonly #reportedNotes = new Set<string>();
+  readonly #handedIn = new RecentCache<LandingId, number>(MOST_REMEMBERED);
+  readonly #lostLooked = new RecentCache<TaskId, string>(MOST_REMEMBERED);
+  readonly #lostTried = new RecentCache<TaskId, number>(MOST_REMEMBERED);
+  readonly #endingTried = new RecentCache<AttemptId, number>(MOST_REMEMBERED);
+  readonly #reported = new RecentCache<TaskId, string>(MOST_REMEMBERED);
+  readonly #reportedNotes = new RecentCache<string, true>(MOST_REMEMBERED);
   readonly #stopping = new AbortController();
 
   constructor(context: RunContext, onProblem: ReportProblem) {
@@ -384,7 +388,7 @@ export class Orchestrator {
     if (!(await sharesWork(this.#context))) return;
     const lost = await findLost(this.#context, task);
     if (lost === 'running') return;
-    if (lost === 'none') return void this.#lostLooked.set(id, seen);
+    if (lost === 'none') return this.#lostLooked.set(id, seen);
     this.#inBackground(id, async () => {
       const problem = await shareLeft(this.#context, lost);
       if (problem === null) this.#lostLooked.set(id, seen);
@@ -432,8 +436,8 @@ export class Orchestrator {
   }
 
   #reportNote(reason: string): void {
-    if (this.#reportedNotes.has(reason)) return;
-    this.#reportedNotes.add(reason);
+    if (this.#reportedNotes.get(reason) !== undefined) return;
+    this.#reportedNotes.set(reason, true);
     this.#onProblem(null, reason);
   }
 

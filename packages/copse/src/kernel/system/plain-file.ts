@@ -106,10 +106,7 @@ function notPlain(
   file: string | Buffer,
   { kind }: Exclude<NotPlain, { readonly kind: 'missing' }>,
 ): NotPlainFile {
-  return new NotPlainFile(
-    file,
-    kind === 'link' ? 'is a link, which Copse does not follow' : 'is not a file',
-  );
+  return new NotPlainFile(file, kind === 'link' ? 'is a link, which Copse does not follow' : 'is not a file');
 }
 
 /**
