@@ -19,6 +19,7 @@ import { finishedTasks } from './rows/finished-tasks.ts';
 import { fleet } from './rows/long-running/fleet.ts';
 import { hostile } from './rows/hostile.ts';
 import { landingGiven, landingQueue } from './rows/landing-queue.ts';
+import { lostMachine } from './rows/long-running/lost-machine.ts';
 import { landingEngine } from './rows/landing-engine.ts';
 import { orchestration } from './rows/orchestration.ts';
 import { queueMakespan } from './rows/queue-makespan.ts';
@@ -41,6 +42,7 @@ const rows: readonly Row[] = [
   finishedTasks,
   wakeUp,
   travel,
+  lostMachine,
   worktrees,
   orchestration,
   soak,

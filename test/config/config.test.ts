@@ -55,7 +55,10 @@ agents:
     schedules:
       issues: { type: interval, interval: 5m, work_source: { type: github, repo: o/r }, prompt: Look. }
       nightly: { type: cron, cron: '0 3 * * *', time_zone: Europe/Berlin, work_source: todo, missed: once, overlap: queue }
-    hooks: { before_run: a, after_run: [b, c], on_error: d }
+    hooks:
+      before_run: { url: 'https://hooks.example.org/secret', timeout: 2s }
+      after_run: { url: 'https://hooks.example.org/secret', timeout: 2s }
+      on_error: { url: 'https://hooks.example.org/secret', timeout: 2s }
     docker: { enabled: true, image: node, env: { A: b } }
   reviewer:
     <<: *coder
@@ -115,7 +118,7 @@ policy:
   drain_within: 20m
   context_handoff: 70%
   snapshot_every: 30s
-  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
+  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, no_artifact: 3, not_imported: 7, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
 maintenance:
   max_disk: 20GB
   worktree_cleanup:
@@ -221,9 +224,9 @@ describe('the accepted form', () => {
 
   test('a short form means the same as the full form', () => {
     const short =
-      'landing: { checks: { test: npm test } }\nagents: { a: { working_directory: ../x, hooks: { on_error: y } } }';
+      'landing: { checks: { test: npm test } }\nagents: { a: { working_directory: ../x, hooks: { on_error: y, after_run: { url: "https://h.example.org/x", timeout: 5s } } } }';
     const full =
-      'landing: { checks: { test: { command: npm test } } }\nagents: { a: { working_directory: { root: ../x }, hooks: { on_error: [y] } } }';
+      'landing: { checks: { test: { command: npm test } } }\nagents: { a: { working_directory: { root: ../x }, hooks: { on_error: [y], after_run: [{ url: "https://h.example.org/x" }] } } }';
     expect(parse(short).config).toEqual(parse(full).config);
   });
 
@@ -277,6 +280,8 @@ describe('the meaning', () => {
         conflict: 3,
         dirty: 1,
         nothing_committed: 2,
+        no_artifact: 3,
+        not_imported: 7,
         commit_message: 0,
         accept: 4,
         checks: 5,

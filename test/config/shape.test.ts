@@ -17,8 +17,9 @@ const bySchema = (written: unknown) => {
 };
 
 describe('the shape of copse.yml', () => {
-  test('expresses every key except the one with an address', () => {
-    expect(unknownIn(shape, [])).toEqual(['notifications.webhook']);
+  test('expresses every key except those with an address', () => {
+    const hooks = ['before_run', 'after_run', 'on_error'].map((hook) => `agents.<name>.hooks.${hook}.url`);
+    expect(new Set(unknownIn(shape, []))).toEqual(new Set([...hooks, 'notifications.webhook']));
   });
 
   test.each([
@@ -26,6 +27,7 @@ describe('the shape of copse.yml', () => {
     ['an agent with nothing written', { agents: { coder: undefined } }],
     ['an installed agent', { agents: { claude: { runtime: 'claude' } } }],
     ['a command as agent', { agents: { command: { command: 'a b' } } }],
+    ['a hook in one line', { agents: { a: { hooks: { on_error: 'x', after_run: ['y', 'z'] } } } }],
     ['a check in one line', { landing: { checks: { test: 'npm test' } } }],
     ['a schedule with a known source', withSchedule({ todo: { type: 'markdown', files: ['TODO.md'] } })],
   ])('reads %s as the schema does', (_, written) => {
@@ -43,6 +45,7 @@ describe('the shape of copse.yml', () => {
       'a name that only the prototype has',
       { agents: { a: { env: JSON.parse('{"__proto__":""}') as object } } },
     ],
+    ['an address of a hook', { agents: { a: { hooks: { on_error: { url: 'https://example.com/' } } } } }],
     ['an address', { notifications: { webhook: 'https://example.com/' } }],
   ])('leaves %s to the schema', (_, written) => {
     expect(readByShape(written, shape)).toBeUndefined();

@@ -68,6 +68,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     // An option for people: it skips a question, never a rescue.
     'cli/program/groups/worktrees.ts',
     'cli/program/groups/board.ts',
+    'cli/program/groups/tasks.ts',
     // Replaces pointers of Git LFS, having seen that they are pointers, with the files they stand for.
     'workspaces/files/lfs.ts',
     // Adds ignored paths to a private index.

@@ -103,7 +103,7 @@ export class MemoryStore {
     return sorted.slice(offset, limit === undefined ? undefined : offset + limit).map(summary);
   }
 
-  idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): readonly string[] {
+  idsStartingWith(kind: 'task' | 'plan' | 'artifact', prefix: string, limit: number): readonly string[] {
     const ids = [...this.records[kind].keys()].filter((id) => id.startsWith(prefix));
     return ids.toSorted(compare).slice(0, limit);
   }

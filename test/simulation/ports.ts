@@ -96,7 +96,13 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
           return { kind: 'failed', command, because: 'exit', code: 1, tail: ['no'], log: `${folder}/log` };
         }),
     },
-    artifacts: { save: (task, name) => call('save an artifact', () => `${task}/${name}`) },
+    artifacts: {
+      save: (task, name) =>
+        call('save an artifact', () => ({ address: `${task}/${name}`, bytes: 0, sha256: '' })),
+      take: () => ({ kind: 'refused', reason: 'The simulation has no files' }),
+      blobIds: () => [],
+      read: () => ({ kind: 'missing' }),
+    },
     node: node.id,
     root: node.root,
     worktreeFolder: node.worktreeFolder,
@@ -104,6 +110,7 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     mainGitDir: null,
     home: node.root,
     settings: config.workspace,
+    settingsOf: () => Promise.resolve(undefined),
     target: undefined,
     agents,
     sources: [],

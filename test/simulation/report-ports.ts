@@ -65,5 +65,6 @@ export function contextFilesFor({ world, changed }: Surroundings, process: Proce
       }),
     write: ({ prompt }) =>
       call('write context files', () => changed(process, `wrote the context in ${prompt.root}`)),
+    place: (_, name) => call('place a file to import', () => name),
   };
 }

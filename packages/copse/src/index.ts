@@ -4,6 +4,7 @@ export { type Context, type Outcome } from './board/context.ts';
 export { type ClaimRequest, claimNext, claimTask } from './tasks/act/claims.ts';
 export { type DefinitionInput } from './tasks/act/definition.ts';
 export { type FollowOptions, followEvents } from './board/follow.ts';
+export { type ArtifactContext, type ArtifactInput, addArtifact } from './agents/act/artifacts.ts';
 export { type LedgerInput, addLedgerEntry } from './tasks/act/ledger.ts';
 export { type PlanInput, addPlan } from './tasks/act/plans.ts';
 export { type TaskEditInput, addTask, deleteTasks, editTask } from './tasks/act/tasks.ts';

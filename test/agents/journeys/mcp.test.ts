@@ -164,6 +164,7 @@ describe('an agent', () => {
       'phase',
       'heartbeat',
       'ledger_add',
+      'artifact_add',
       'sync',
       'context',
     ]);
@@ -190,6 +191,17 @@ describe('an agent', () => {
     expect((await client.call('ledger_add', { kind: 'learning', text: 'Mind\nthe "gap"' })).isError).toBe(
       false,
     );
+    writeFileSync(path.join(worktree, '.copse/plot.txt'), 'x');
+    const added = await client.call('artifact_add', { file_or_uri: '.copse/plot.txt', title: 'Plot' });
+    expect(added).toMatchObject({
+      isError: false,
+      text: expect.stringContaining(`to ${task}: file plot.txt`) as string,
+    });
+    const outside = await client.call('artifact_add', { file_or_uri: '../../copse.yml' });
+    expect(outside).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('none of the folders') as string,
+    });
     expect(await client.call('heartbeat')).toEqual({ text: `Renewed the lease of ${task}.`, isError: false });
     const { text, isError } = await client.call('finish', { summary: 'Did "it"', no_changes: null });
     expect({ text, isError }).toMatchObject({ isError: false });
@@ -198,6 +210,7 @@ describe('an agent', () => {
     const { board } = project.context;
     expect((await board.get('session', session))?.state).toMatchObject({ life: 'live', phase: 'working' });
     expect((await board.get('task', task))?.state.status).toBe('in_progress');
+    expect(await board.list('artifact', { task })).toMatchObject([{ session, kind: 'file', title: 'Plot' }]);
     const [entry] = await board.list('ledger', { task });
     expect(entry).toMatchObject({ session, kind: 'learning', text: 'Mind\nthe "gap"' });
   });

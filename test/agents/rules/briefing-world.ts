@@ -33,6 +33,8 @@ export const git: GitState = {
 };
 
 export const plain: Briefing = {
+  imports: [],
+  resultFolder: null,
   at: timestamp(Date.UTC(2026, 0, 2)),
   session: brand('se-1'),
   attempt: brand('at-1'),
@@ -124,5 +126,17 @@ export function hostileBriefing(text: string): Briefing {
     crashes: { count: 2, limit: 3 },
     environment: { ...plain.environment, COPSE_REPO_ROOT: text, COPSE_WORK_ITEM_TITLE: text },
     notes: [text],
+    imports: [
+      {
+        kind: 'file',
+        id: brand('ar-1'),
+        file: `.copse/import/ar-1/${text}`,
+        name: text,
+        bytes: 1,
+        title: text,
+      },
+      { kind: 'uri', id: brand('ar-2'), uri: text, title: text },
+    ],
+    resultFolder: text,
   };
 }

@@ -41,6 +41,27 @@ describe('the finish gate', () => {
   });
 
   it.each([
+    ['no artifact', { count: 0, problems: [] }, false, { kind: 'refused', because: 'no_artifact' }],
+    ['an artifact', { count: 1, problems: ['x'] }, false, { kind: 'passed', hasChanges: true }],
+    ['nothing to do', { count: 0, problems: [] }, true, { kind: 'passed', hasChanges: false }],
+    ['no rule for artifacts', null, false, { kind: 'passed', hasChanges: true }],
+  ] as const)('without files, and %s', (_, results, saysNoChanges, verdict) => {
+    expect(gate({ uncommitted: null, commits: [], results, saysNoChanges })).toMatchObject(verdict);
+  });
+
+  it('says which artifacts of a report could not be added', () => {
+    const results = { count: 0, problems: ['a.png was not added.'] };
+    const reason: unknown = expect.stringContaining('a.png was not added.');
+    expect(gate({ uncommitted: null, results })).toMatchObject({ reason });
+  });
+
+  it('refuses an import whose commits lack a file', () => {
+    const verdict = gate({ unimported: ['plot.png (ar-1)'], merge: merged });
+    expect(verdict).toMatchObject({ kind: 'refused', because: 'not_imported', files: ['plot.png (ar-1)'] });
+    expect(gate({ unimported: [], merge: merged })).toMatchObject({ kind: 'passed' });
+  });
+
+  it.each([
     ['handback', { kind: 'refused', because: 'dirty', isFinal: false, files: ['a.ts'] }],
     ['fail', { kind: 'refused', because: 'dirty', isFinal: true, fails: true }],
     ['commit', { kind: 'uncommitted' }],

@@ -68,7 +68,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.failed': { reason },
     'task.parked': { until: timestamp(9_000), because: 'rate_limit' },
     'task.stuck': { reason },
-    'task.restarted': { grant },
+    'task.restarted': { grant: null, automatic: { number: 1, of: 2 } },
     'task.handed_back': { because: 'dirty', reason, grant: null },
     'task.paused': {},
     'task.resumed': grant,
@@ -118,6 +118,8 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'attempt.process_known': { pid: 42, startTime: 7 },
     'attempt.snapshotted': { commit, head: commit, readAt: at },
     'attempt.travel_problem': { problem: reason },
+    'attempt.hook_started': { hook: 'on_error', by: { node, pid: 42, startTime: 7 } },
+    'attempt.hook_ended': { hook: 'on_error', problem: reason },
     'attempt.ended': { reason: 'completed', exitCode: 0 },
   },
   workspace: {

@@ -5,7 +5,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, describe, expect, inject, test } from 'vitest';
@@ -74,6 +74,26 @@ async function queued(): Promise<Place> {
   const place = await inReview();
   await answer(['review', place.words?.['a1b2'] ?? '', '--approve'], place);
   return place;
+}
+
+async function withFile(): Promise<Place> {
+  const place = await held();
+  writeFileSync(path.join(place.cwd, 'report.pdf'), 'report\n');
+  return place;
+}
+
+async function withArtifact(): Promise<Place> {
+  const place = await idle();
+  const task = place.words?.['a1b2'] ?? '';
+  const file = path.join(mkdtempSync(path.join(area, 'results-')), 'result.txt');
+  writeFileSync(file, 'result\n');
+  const { id } = await answer<{ id: string }>(['artifact', 'add', file, '--task', task], place);
+  return { ...place, cwd: newFolderIn(place.cwd), words: { 'ar-a1b2': id, a1b2: task } };
+}
+
+/** Where an example may write files. */
+function newFolderIn(repository: string): string {
+  return mkdtempSync(path.join(repository, 'files-'));
 }
 
 async function stuck(): Promise<Place> {
@@ -167,6 +187,10 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'plan list': planned,
   'ledger add': held,
   'ledger list': idle,
+  'artifact add': withFile,
+  'artifact list': withArtifact,
+  'artifact show': withArtifact,
+  'artifact get': withArtifact,
   agents: idle,
   // Without a question there is none to answer, which is what the examples are told.
   answer: { from: held, code: 4 },
@@ -179,6 +203,7 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   restart: stuck,
   cancel: idle,
   cost: idle,
+  stats: idle,
   work: idle,
   'copse work': { from: idle, code: 2 },
   'copse work a1b2 --resume': held,
@@ -333,7 +358,7 @@ async function planned(): Promise<Place> {
 async function exported(): Promise<Place> {
   await idle();
   const place = await fresh();
-  writeFileSync(path.join(place.cwd, 'board.jsonl'), await printed(['export'], scene().at));
+  writeFileSync(path.join(place.cwd, 'board.jsonl'), (await copse(['export'], scene().at)).stdout);
   const url = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=examples`;
   return { ...place, words: { 'postgres://db.example/team': `'${url}'` } };
 }

@@ -77,7 +77,18 @@ test('pictures of the screens', async () => {
 test('doctor, status, list, queue, inbox and mistakes in an empty repository', async () => {
   const at = { cwd: newRepository(area) };
   const texts: string[] = [];
-  const lines = ['doctor', 'status', 'list', 'queue', 'inbox', 'worktrees', 'radar', 'cost', 'agents'];
+  const lines = [
+    'doctor',
+    'status',
+    'list',
+    'queue',
+    'inbox',
+    'worktrees',
+    'radar',
+    'cost',
+    'stats',
+    'agents',
+  ];
   const mistakes = [
     'orchestrate',
     'work',

@@ -72,6 +72,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
   queue: () => ['queue'],
   radar: () => ['radar'],
   cost: () => ['cost'],
+  stats: () => ['stats'],
   logs: () => ['logs', 'cp-aaaa'],
   'plan show': () => ['plan', 'show', 'pl-aaaa'],
   'plan list': () => ['plan', 'list'],

@@ -148,6 +148,21 @@ describe('a commit whose answer is lost', () => {
     expect(await (error as CommitUnknown).settle()).toBe('committed');
     expect(await titles(board)).toEqual(['Once']);
   });
+
+  // promise: recorded-once
+  it('is not taken for that of another transaction, which got its id after the server was killed', async () => {
+    const fired = proxy.when({ text: COMMIT, at: 'after', fault: { kind: 'blackhole' } });
+    const adding = failure(newTask(board, { title: 'Lost' }));
+    await fired;
+    const error = await adding;
+    // The server lost what it had not yet written to its disk, and has committed something else under this id.
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+    await admin.connect();
+    await admin.query(`delete from ${new URL(url).searchParams.get('schema')}.events`);
+    await admin.end();
+    await proxy.heal();
+    expect(await (error as CommitUnknown).settle()).toBe('rolled_back');
+  });
 });
 
 it('leaves no lock behind when a client vanishes in a transaction', async () => {

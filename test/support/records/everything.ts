@@ -85,9 +85,11 @@ export const oneOfEverything: readonly BoardEvent[] = [
     id: brand<ArtifactId>('ar-every'),
     at,
     task,
-    kind: 'uri',
-    address: 'https://example.invalid/x',
+    kind: 'file',
+    address: 'sha256:00',
     title: null,
+    content: { name: 'x', bytes: 1, sha256: '00', node },
+    session,
   },
   { type: 'resource.taken', id: brand<ResourceName>('port:4100'), at, holder: session, token, until: null },
   {

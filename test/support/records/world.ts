@@ -46,6 +46,7 @@ import {
   taskActions,
 } from '../../../packages/copse/src/tasks/rules/task.ts';
 import * as people from '../../../packages/copse/src/tasks/rules/decisions.ts';
+import { decideAutoRestart } from '../../../packages/copse/src/tasks/rules/auto-restart.ts';
 import * as outcomes from '../../../packages/copse/src/tasks/rules/outcomes.ts';
 
 export const definition: TaskDefinition = {
@@ -183,7 +184,13 @@ export class Model {
       case 'finish':
         return outcomes.decideFinish(task, token, this.#finish(step), now);
       case 'stuck':
-        return outcomes.decideStuck(task, token, step.variant === 0 ? ' ' : 'JWT or cookies?', now);
+        return outcomes.decideStuck(
+          task,
+          token,
+          step.variant === 0 ? ' ' : 'JWT or cookies?',
+          now,
+          step.variant === 1 ? { isByCopse: true } : {},
+        );
       case 'crash':
         return outcomes.decideCrash(task, token, 'the process is gone', now, policy.retry);
       case 'fail':
@@ -239,6 +246,11 @@ export class Model {
           now,
           policy.lease,
         );
+      case 'restart_automatically': {
+        const facts = { lastEnd: null, isByHand: step.variant === 0 };
+        const often = { ...policy.retry, maxStuckRestarts: 2, firstBackoffMs: 0 };
+        return decideAutoRestart(task, facts, often, now);
+      }
       case 'resume':
         return people.decideResume(
           task,

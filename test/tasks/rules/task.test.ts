@@ -15,7 +15,7 @@ import {
 } from '../../../packages/copse/src/tasks/rules/task.ts';
 import { decideCancel, decideDelete } from '../../../packages/copse/src/tasks/rules/decisions.ts';
 import { backoffMs } from '../../../packages/copse/src/kernel/backoff.ts';
-import { decideLand } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
+import { afterLostMachine, decideLand } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
 import { Model, type Step, anyStep, commit } from '../../support/records/world.ts';
 
 const quiet: Step = {
@@ -228,7 +228,7 @@ describe('whatever happens to tasks', () => {
           expect(reason).toContain(task.id);
           expect(reason).toMatch(/\.$/);
           if (decision.refusal.code === 'wrong_status')
-            expect(reason).toMatch(/ (is|needs|has) (\w+)|waits for|no journalled/);
+            expect(reason).toMatch(/ (is|needs|has) (\w+)|waits for|no journalled|no agent runs/);
           for (const command of next) {
             expect(command).not.toBe('');
             const verb = /^copse (\w+)/.exec(command)?.[1] as TaskAction | undefined;
@@ -362,6 +362,12 @@ describe('a crash', () => {
     expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, { firstMs, mostMs }))).toEqual([
       10_000, 20_000, 40_000, 300_000, 300_000, 300_000,
     ]);
+  });
+
+  it('waits a second at first when its machine was lost, unless the settings say less', () => {
+    const { retry } = defaultPolicy;
+    expect(afterLostMachine(retry)).toEqual({ ...retry, firstBackoffMs: 1_000 });
+    expect(afterLostMachine({ ...retry, firstBackoffMs: 100 }).firstBackoffMs).toBe(100);
   });
 
   it('keeps the task from being claimed before its delay is over', () => {

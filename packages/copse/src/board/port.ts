@@ -82,7 +82,11 @@ export interface BoardReader {
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, Records[K]>>;
   tasks(query: TaskQuery): Promise<readonly TaskSummary[]>;
-  idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]>;
+  idsStartingWith(
+    kind: 'task' | 'plan' | 'artifact',
+    prefix: string,
+    limit: number,
+  ): Promise<readonly string[]>;
   statuses(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, TaskStatus>>;
   /** How many tasks have each status; none without tasks. */
   countByStatus(): Promise<ReadonlyMap<TaskStatus, number>>;

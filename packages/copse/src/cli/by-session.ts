@@ -15,6 +15,9 @@ import type { Cli } from './invocation.ts';
 const forSessions: ReadonlySet<string> = new Set([
   'add',
   'agents',
+  'artifact add',
+  'artifact list',
+  'artifact show',
   'completion',
   'config',
   'cost',
@@ -45,6 +48,7 @@ const forSessions: ReadonlySet<string> = new Set([
   'schedule show',
   'shell-init',
   'show',
+  'stats',
   'status',
   'stuck',
   'sync',

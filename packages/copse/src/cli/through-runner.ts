@@ -3,6 +3,7 @@
  * session and answers with what they printed. What they would read here, a file or standard input, is sent along.
  */
 
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -108,9 +109,21 @@ async function packed(
     const rest = argv.filter((_, index) => index !== at && !(word === FILE && index === at + 1));
     return { argv: [...rest, FILE, '-'], input: await fileText(path.resolve(cli.cwd, file), file) };
   }
+  if (argv[0] === 'artifact' && argv[1] === 'add') return { argv: withWholePath(argv, cli.cwd), input: '' };
   const reads = argv.some((one) => one === '-' || one.endsWith('=-'));
   return { argv, input: reads ? await text(cli.stdin()) : '' };
 }
+
+/** The runner reads the file of `artifact add` from another folder. */
+function withWholePath(argv: readonly string[], cwd: string): readonly string[] {
+  const at = argv.findIndex(
+    (word, index) => index > 1 && !word.startsWith('-') && !WITH_VALUE.has(argv[index - 1] ?? ''),
+  );
+  const full = path.resolve(cwd, argv[at] ?? '');
+  return at !== -1 && existsSync(full) ? argv.with(at, full) : argv;
+}
+
+const WITH_VALUE: ReadonlySet<string> = new Set(['--title', '--task']);
 
 async function fileText(file: string, named: string): Promise<string> {
   try {

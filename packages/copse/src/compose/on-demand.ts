@@ -1,5 +1,7 @@
 /** Adapters that single commands need. Each is loaded when its function is called, so that other commands do not pay for it. */
 
+import type { ArtifactRead } from '../agents/ports/runners.ts';
+import type { Artifact } from '../tasks/rules/ledger.ts';
 import type { GitVersion } from '../git/version.ts';
 import { type Surroundings, prepareFolder, requireRepository } from './open.ts';
 
@@ -109,4 +111,10 @@ export async function openReverting(surroundings: Surroundings) {
 /** The repository of the demo. */
 export async function openNewRepository() {
   return import('../git/directory/new-repository.ts');
+}
+
+/** The content of an artifact, if this machine has it and it is unchanged. */
+export async function readArtifact(surroundings: Surroundings, artifact: Artifact): Promise<ArtifactRead> {
+  const { openArtifacts } = await import('../agents/files/artifacts.ts');
+  return openArtifacts(requireRepository(surroundings).home).read(artifact.task, artifact);
 }

@@ -2,14 +2,15 @@ import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { finishOverrides } from './finish.ts';
 import { landingOverrides } from './landing.ts';
-import { duration } from './quantities.ts';
+import { duration, formatDuration } from './quantities.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
 import { schedule } from './intake/schedules.ts';
-import { branch, command, commandLines, environment, name, text } from './text.ts';
+import { address, branch, command, environment, name, text } from './text.ts';
 import { workspaceOverrides } from './workspace.ts';
 
-const { agent } = defaultPolicy;
+const { agent, notifications } = defaultPolicy;
+const HOOK_STEP = 'must be a command line, a mapping with `url`, or a list of these';
 
 const workingDirectory = z
   .union(
@@ -59,14 +60,32 @@ const permissions = z
     'What the agent may do without asking: nothing, edit files, everything, or the tools under `allow`.',
   );
 
+const hookCall = z.strictObject({
+  url: address.describe(
+    'Address that gets the outcome as a JSON POST; it must answer with a status of 200 to 299.',
+  ),
+  timeout: duration
+    .describe('Time within which it must answer.')
+    .prefault(formatDuration(notifications.sendMs)),
+});
+
+/** Commands and calls, one after another; a single one needs no list. */
+const hookSteps = z
+  .union([text, hookCall, z.array(z.union([text, hookCall], { error: HOOK_STEP }))], { error: HOOK_STEP })
+  .transform(rules.changes.steps);
+
 const hooks = section(
   {
-    before_run: commandLines.describe('Before each attempt.'),
-    after_run: commandLines.describe('After a successful attempt.'),
-    on_error: commandLines.describe('After a failed attempt.'),
+    before_run: hookSteps.describe('Before the first turn of each attempt. A failure ends the attempt.'),
+    after_run: hookSteps.describe('After an attempt that finished, before its work lands.'),
+    on_error: hookSteps.describe(
+      'After an attempt that failed in any way: set-up, `before_run`, a crash, a limit, stuck, or work that needs attention.',
+    ),
   },
   { before_run: [], after_run: [], on_error: [] },
-).describe('Commands that run in the workspace around each attempt.');
+).describe(
+  'Commands that run in the workspace, and addresses that are called, around each attempt. Commands read the outcome as JSON from their standard input.',
+);
 
 const docker = section(
   {

@@ -27,6 +27,11 @@ export const commandLines = z
   .union([text, z.array(text)], { error: 'must be a command line or a list of command lines' })
   .transform(rules.changes.lines);
 
+/** An address to which Copse posts. It is a secret, as those of chat programs are. */
+export const address = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .meta({ writeOnly: true });
+
 /** Values must be text: YAML would turn `1.10` into 1.1 and `012` into 12. */
 export const environment = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'is not a usable name for an environment variable' }),

@@ -12,6 +12,7 @@ import {
 } from './quantities.ts';
 import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
+import { address } from './text.ts';
 
 const { orchestration, lease, nodes, retry, handback, session, maintenance, notifications, travel } =
   defaultPolicy;
@@ -23,6 +24,8 @@ const handbacks = section(
     conflict: count.describe('The branch conflicts with the target.'),
     dirty: count.describe('There are uncommitted changes.'),
     nothing_committed: count.describe('Nothing was committed.'),
+    no_artifact: count.describe('A task without a worktree has no artifact.'),
+    not_imported: count.describe('The commits of an import do not have its files.'),
     branch: count.describe('The commits are not on the branch of the task.'),
     commit_message: count.describe('A commit message does not follow the convention.'),
     accept: count.describe('An `accept` command failed.'),
@@ -37,7 +40,7 @@ export const policySection = section(
     max_agents: count.min(1).describe('Sessions at once on a machine.'),
     max_retries: count.describe('Crashes after which a task fails; before that it is retried.'),
     max_stuck_restarts: count.describe(
-      'Automatic restarts of a task that is `stuck` because of failures; questions to a person are never restarted. No effect yet.',
+      'Automatic restarts of a task that is `stuck` or needs attention because of failures, after the delays of retries. Questions to a person, conflicts and limits are never restarted.',
     ),
     poll_interval: duration.describe('Longest time between two looks of the orchestrator at the board.'),
     lease: duration.describe('Time after which a session that does not renew its lease loses its task.'),
@@ -132,10 +135,9 @@ export const notificationsSection = section(
       .boolean()
       .describe('Show notifications on the desktop, with `notify-send` or `osascript` if installed.'),
     bell: z.boolean().describe('Ring the bell of the terminal of `copse orchestrate`.'),
-    webhook: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-      .meta({ writeOnly: true })
-      .describe('Address that gets every notification as a JSON POST, with a `text` for people.'),
+    webhook: address.describe(
+      'Address that gets every notification as a JSON POST, with a `text` for people.',
+    ),
     events: z
       .array(z.enum(notifications.events))
       .describe(

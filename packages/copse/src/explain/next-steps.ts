@@ -82,7 +82,7 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
 
 /** Whether it has commits, and nothing uncommitted beside them. */
 export function canMerge({ because }: { readonly because: AttentionCause }): boolean {
-  return because !== 'dirty' && because !== 'nothing_committed';
+  return because !== 'dirty' && because !== 'nothing_committed' && because !== 'no_artifact';
 }
 
 /** The task's worktree on this machine, if `copse work` would ask what to do with it. */

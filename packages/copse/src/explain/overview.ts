@@ -3,6 +3,7 @@
  * task has costs no read, and of the ready tasks only the most urgent ones are placed.
  */
 
+import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
@@ -32,7 +33,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionDetails, firstLine } from './rules/status.ts';
+import { attentionDetails, firstLine, restartText, sentence } from './rules/status.ts';
 import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
 
 export interface OverviewOptions {
@@ -101,6 +102,8 @@ async function needsOfTasks(
   for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
     const why = (await isBeingResolved(context.board, task)) ? undefined : needOf(task);
     if (why === undefined) continue;
+    const plan = await plannedRestart(context.board, task, context.policy);
+    const restart = restartText(plan, context.clock.now());
     const [step = `copse why ${task.id}`] = await nextSteps(context, task);
     const { command } = splitRemark(step);
     const { id, title, state } = task;
@@ -110,6 +113,10 @@ async function needsOfTasks(
       status: state.status,
       since: state.since,
       ...why,
+      ...(restart !== null && {
+        reason: `${restart}; ${why.reason}`,
+        details: `${sentence(restart)}\n${why.details}`,
+      }),
       command,
       agent: task.agent,
     });

@@ -2,6 +2,7 @@
 
 import { isHeldByHand } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
+import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
@@ -39,6 +40,7 @@ import {
   doneText,
   failureClause,
   firstLine,
+  restartText,
   sentence,
   statusTexts,
   stuckClause,
@@ -59,6 +61,7 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   }
   const because = [
     ...(await reasonsOf(context, task)),
+    ...(await restarts(context, task)),
     ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
     ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
     ...(await collisions(context, task)),
@@ -93,7 +96,9 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
-        ...(state.because === 'nothing_committed' ? [await unchanged(context, task)] : []),
+        ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
+          ? [await unchanged(context, task)]
+          : []),
         ...(await describeResolver(context, task)),
       ];
     case 'failed':
@@ -109,6 +114,15 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+/** How often it was restarted without a person, and when it is again. */
+async function restarts({ board, clock, policy }: LookContext, task: Task): Promise<readonly string[]> {
+  const text = restartText(await plannedRestart(board, task, policy), clock.now());
+  if (text !== null) return [sentence(text)];
+  const { autoRestarts = 0 } = task;
+  if (autoRestarts === 0 || isFinished(task.state.status)) return [];
+  return [`It was restarted automatically ${times(autoRestarts)}.`];
 }
 
 /** A line of the reason tells an agent how to go on; a person gets the commands below. */

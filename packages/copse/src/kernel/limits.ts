@@ -127,6 +127,8 @@ export const limits = {
     tailLines: 40,
     tailBytes: 64 * KILOBYTE,
     hookFiles: 1_000,
+    /** Of a reason or summary that a hook is told. */
+    hookReasonLength: 4_000,
   },
 
   /** Submodules and large files that a fresh worktree gets. */
@@ -156,6 +158,18 @@ export const limits = {
     lastLines: 20,
     /** Of the log of a runner that did not start. */
     lastWordsLength: 300,
+  },
+
+  /** Files and addresses that tasks leave as results. */
+  artifacts: {
+    fileBytes: 64 * MEGABYTE,
+    /** Of all files of a task. */
+    taskBytes: 512 * MEGABYTE,
+    perTask: 200,
+    nameLength: 200,
+    uriLength: 2_048,
+    /** How long the unfinished file of a killed process stays. */
+    unfinishedMs: HOUR,
   },
 
   /** How long Copse waits for an agent’s program. */

@@ -4,6 +4,7 @@
  */
 
 import { type Orchestrator, type Pass } from './orchestrate.ts';
+import { plannedRestarts } from '../agents/act/auto-restart.ts';
 import { BoardTooNew } from '../board/port.ts';
 import type { RunContext } from '../queue/context.ts';
 
@@ -21,7 +22,7 @@ export interface LoopOptions {
 /** `drained`: its agents ended or were handed over. `left`: a person removed the node from the board. */
 export type LoopEnd = 'stopped' | 'idle' | 'once' | 'drained' | 'left';
 
-/** Of more than these, some start only at the next look. */
+/** Of more than these, some may start later, after `pollIntervalMs`. */
 const DELAYED_LOOKED_AT = 20;
 
 export async function runLoop(
@@ -100,6 +101,7 @@ async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pas
   if ((await board.held()).some(({ task }) => !pass.running.some((one) => one.task.id === task.id)))
     return false;
   if ((await board.openLandings()).some(({ waiting }) => waiting === null)) return false;
+  if ((await plannedRestarts(context)).length > 0) return false;
   const now = clock.now();
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });
   // A delay may have ended since the pass.

@@ -31,6 +31,7 @@ import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
 import { type Lead, LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
+import { restartDue } from '../agents/act/auto-restart.ts';
 import { ScheduleDuty } from '../intake/act/schedule-duty.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
@@ -126,7 +127,10 @@ export class Orchestrator {
     this.#handIn(landings);
     this.#dropLanded();
     if (here.leads) await this.#land(landings);
-    if (here.draining.kind === 'no') await this.#schedules.pass();
+    if (here.draining.kind === 'no') {
+      await this.#schedules.pass();
+      await restartDue(this.#context);
+    }
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#lookAtWorktrees();
@@ -205,9 +209,10 @@ export class Orchestrator {
   /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#sources.stop();
+    const stopsSources = this.#sources.stop();
     for (const { heads } of this.#memories.values()) await heads.stop();
     await this.settle();
+    await stopsSources;
     // On a board in a file the next process of this machine goes on with them.
     if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
   }

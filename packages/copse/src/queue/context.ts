@@ -5,6 +5,7 @@ import type { Git } from '../git/port.ts';
 import type { Occupancy } from '../processes/ports/occupancy.ts';
 import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts, Machine, Runners } from '../agents/ports/runners.ts';
+import type { Hooks } from '../agents/ports/hooks.ts';
 import type { Checks } from './ports/checks.ts';
 import type { Commands } from '../workspaces/ports/furnishing.ts';
 import type { Timer } from '../kernel/clock.ts';
@@ -28,6 +29,8 @@ export interface RunContext extends WorkspaceContext {
   readonly forge: Forge;
   readonly checks: Checks;
   readonly commands: Commands;
+  /** Absent: this process runs no hooks. */
+  readonly hooks?: Hooks;
   readonly artifacts: Artifacts;
   readonly machine: Machine;
   /** In the order of copse.yml: an earlier one is preferred. */

@@ -24,6 +24,7 @@ import { type HandbackCause, decideHandback } from '../../tasks/rules/outcomes.t
 import type { Begin, Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { hookOfLost } from './hooks.ts';
 import { recordCrash } from './recover.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { type Lead, requireLead } from '../../queue/lead/leadership.ts';
@@ -90,7 +91,9 @@ export async function beginAttempt(
     await context.runners.start(orders);
   } catch (error) {
     const reason = `its runner could not be started: ${error instanceof Error ? error.message : String(error)}`;
-    await recordCrash(context, { ...orders, reason, because: 'crashed', exitCode: null });
+    const hooked = await hookOfLost(context, orders, reason);
+    const hookNote = hooked.kind === 'over' ? hooked.note : null;
+    await recordCrash(context, { ...orders, reason, because: 'crashed', exitCode: null, hookNote });
     return { kind: 'done', value: { kind: 'no_runner', reason } };
   }
   return { kind: 'done', value: { kind: 'started', orders } };

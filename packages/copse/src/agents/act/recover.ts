@@ -1,8 +1,8 @@
 /**
  * After a crash, seen by the runner whose agent failed or by an orchestrator that finds a runner gone:
  *
- *   end the remaining processes → push a snapshot for other machines → bring the objects of a sandbox → rescue
- *   → one transaction: ledger, task, session, attempt
+ *   end the remaining processes → push a snapshot for other machines → the hook on_error → bring the objects of a sandbox
+ *   → rescue → one transaction: ledger, task, session, attempt
  *
  * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. `decideCrash` in
  * tasks/rules/outcomes.ts decides when the task is retried (the backoff).
@@ -23,7 +23,7 @@ import { terminalName } from '../../workspaces/rules/naming.ts';
 import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
 import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
-import { decideCrash, decideGiveUp, decidePark } from '../../tasks/rules/outcomes.ts';
+import { afterLostMachine, decideCrash, decideGiveUp, decidePark } from '../../tasks/rules/outcomes.ts';
 import { type NamedProcess, processList } from '../../kernel/process.ts';
 import { listed } from '../../kernel/text.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
@@ -33,7 +33,10 @@ import type { RunContext } from '../../queue/context.ts';
 import type { StoppedRunner } from '../ports/runners.ts';
 import type { StoreId } from '../../git/port.ts';
 import { closeStore } from './close-store.ts';
+import { hookOfLost, isRecovering } from './hooks.ts';
+import { sentence } from '../../explain/rules/status.ts';
 import { shareLeft } from './share-left.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
@@ -47,8 +50,12 @@ export interface Crash {
   readonly exitCode: number | null;
   /** Not the fault of the attempt: the task goes back without using up a retry. */
   readonly parkedAs?: StoppedRunner['because'] | 'drained' | 'moved';
+  /** It ran on a machine that is lost. */
+  readonly isElsewhere?: boolean;
   /** Why its last changes are not on the remote. */
   readonly notShared?: string | null;
+  /** What became of the hook on_error, if that is worth a line. */
+  readonly hookNote?: string | null;
   /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
@@ -58,6 +65,8 @@ export async function recover(
   context: RunContext,
   { task, token, attempt, where, reason: why }: Recovery,
 ): Promise<Outcome<TaskStatus>> {
+  // Ending the processes of the attempt would end its hook.
+  if (where === 'here' && (await isRecovering(context, attempt))) return refuseHooked(task);
   const runner = where === 'here' ? await runnerOf(context, attempt) : undefined;
   // It ended before it could tell the board why.
   const words = runner === null ? await context.runners.lastWordsOf(task, attempt) : undefined;
@@ -70,10 +79,14 @@ export async function recover(
     notShared = await shareLeft(context, { task, attempt, token });
   }
   const seen = { notShared, ...(runner !== undefined && { runner }) };
-  const of = { task, token, attempt, exitCode: null, ...seen } as const;
+  const of = { task, token, attempt, exitCode: null, isElsewhere: where === 'elsewhere', ...seen } as const;
+  const lost = { task, token, attempt, isElsewhere: where === 'elsewhere', isUnregistered: runner === null };
+  const hooked =
+    stopped === undefined ? await hookOfLost(context, lost, reason) : ({ kind: 'over', note: null } as const);
+  if (hooked.kind === 'running') return refuseHooked(task);
   const crash: Crash =
     stopped === undefined
-      ? { ...of, reason, because: 'crashed' }
+      ? { ...of, reason, because: 'crashed', hookNote: hooked.note }
       : { ...of, ...stopped, because: 'paused', parkedAs: stopped.because };
   const recorded = await recordCrash(context, crash);
   // Only now: if this is interrupted, the next orchestrator still reads why the runner stopped.
@@ -98,6 +111,10 @@ export async function handOver(
   const recorded = await recordCrash(context, { ...of, reason, because: 'paused', parkedAs: because });
   await context.runners.forget(attempt);
   return recorded;
+}
+
+function refuseHooked(task: TaskId): Refused {
+  return refused('too_early', `Another process runs a hook of ${task}.`, `copse why ${task}`);
 }
 
 async function refuseUnended(
@@ -196,6 +213,7 @@ const AT_ONCE = timestamp(0);
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
   const rescue = await rescueIfReadable(context, { task: id, attempt });
+  const left = await lookAtLeft(context, id);
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
@@ -206,7 +224,12 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       await keepWorkspace(change, { task: id, node: context.node }, cause);
     } else if (crash.parkedAs !== undefined)
       await change.apply(decidePark(task, token, { until: AT_ONCE, because: crash.parkedAs }, change.at));
-    else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
+    else {
+      const { retry } = context.policy;
+      const policy = crash.isElsewhere ? afterLostMachine(retry) : retry;
+      await change.apply(decideCrash(task, token, crash.reason, change.at, policy));
+    }
+    await leaveCheckout(change, { task: id, node: context.node, left });
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
       await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));
@@ -274,7 +297,7 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
 
 const UNUSABLE = 'Its worktree is gone or unusable, so nothing is known about uncommitted files.';
 
-function crashText({ reason, parkedAs, notShared = null }: Crash, rescued: Rescued): string {
+function crashText({ reason, parkedAs, notShared = null, hookNote = null }: Crash, rescued: Rescued): string {
   const { ref, uncommitted, problem, known, ownCommits } = rescued;
   const lines =
     known !== undefined
@@ -292,6 +315,7 @@ function crashText({ reason, parkedAs, notShared = null }: Crash, rescued: Rescu
     ...said,
     ...lines,
     ...saved,
+    ...(hookNote === null ? [] : [sentence(hookNote)]),
     ...(notShared === null ? [] : [`Its last changes are not on the remote: ${notShared}`]),
   ].join('\n');
 }

@@ -13,7 +13,7 @@ import { type Task, statusPredicate, refusedFor } from '../../tasks/rules/task.t
 import { decideStuck } from '../../tasks/rules/outcomes.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { Report } from '../rules/session/report.ts';
-import type { Reports } from '../ports/runners.ts';
+import type { Artifacts, Reports } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
@@ -21,6 +21,7 @@ import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../../workspac
 
 export interface ReportContext extends WorkspaceContext {
   readonly reports: Reports;
+  readonly artifacts: Artifacts;
 }
 
 export interface ReportedTask {

@@ -37,6 +37,12 @@ export function openContextFiles(settings: ContextFilesSettings): ContextFiles {
         await writeInside({ ...places[name], scratch: OWN }, texts[name]);
       }
     },
+    async place(worktree, name, content) {
+      const file = `${OWN}/import/${name}`;
+      settings.git.exclude([`/${OWN}/`]);
+      await writeInside({ root: worktree, file, scratch: OWN }, content);
+      return file;
+    },
   };
 }
 

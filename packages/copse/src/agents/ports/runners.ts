@@ -10,6 +10,7 @@ import type { BeginOf } from '../rules/session/begin.ts';
 import type { Report, ReportSeen } from '../rules/session/report.ts';
 import type { AgentName, AttemptId, FencingToken, SessionId, TaskId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { Artifact } from '../../tasks/rules/ledger.ts';
 
 /** Everything about one attempt that was decided when its task was claimed. */
 export interface Orders {
@@ -93,6 +94,8 @@ export interface ContextFiles {
   choose(task: TaskId, worktree: string | null): Promise<ContextPlaces>;
   /** Replaces each file atomically and follows no link. */
   write(places: ContextPlaces, texts: Readonly<Record<ContextFile, string>>): Promise<void>;
+  /** Copies a file to import into the worktree. Returns its path there. */
+  place(worktree: string, name: string, content: Uint8Array): Promise<string>;
 }
 
 /** Commands of Copse that a session asks its runner to run. */
@@ -116,10 +119,48 @@ export interface CommandSaid {
   readonly stderr: string;
 }
 
-/** Results of a task that are kept as files, so that they outlive its worktree. */
+/** A file to take over as a result. */
+export type ArtifactSource =
+  /** Named by a person, as an absolute path: links are followed. */
+  | { readonly kind: 'any'; readonly file: string }
+  /**
+   * Named by an agent, which can change all of it meanwhile: below one of its folders, without links. A relative path begins in
+   * `from`, or else in the first of them.
+   */
+  | {
+      readonly kind: 'own';
+      readonly folders: readonly [string, ...string[]];
+      readonly from: string | null;
+      readonly file: string;
+    };
+
+export interface KeptFile {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export type ArtifactTaken =
+  | ({ readonly kind: 'taken'; readonly name: string } & KeptFile)
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export type ArtifactRead =
+  | { readonly kind: 'read'; readonly content: Uint8Array }
+  /** `changed`: its content is no longer the one that was added. */
+  | { readonly kind: 'missing' | 'changed' };
+
+/**
+ * Results of a task that are kept as files, so that they outlive its worktree: patches under a name, and all others under the
+ * hash of their content.
+ */
 export interface Artifacts {
   /** Returns the file's address. The same name replaces the file. */
-  save(task: TaskId, name: string, content: Uint8Array): Promise<string>;
+  save(task: TaskId, name: string, content: Uint8Array): Promise<KeptFile & { readonly address: string }>;
+  /** Copies it, if it is a regular file within the limits. `room` says why there is none for so many bytes. */
+  take(task: TaskId, source: ArtifactSource, room: (bytes: number) => string | undefined): ArtifactTaken;
+  /** The ids under which git may have this content, with ids of so many characters. */
+  blobIds(content: Uint8Array, idLength: number): readonly string[];
+  /** Only content whose hash is right. */
+  read(task: TaskId, artifact: Pick<Artifact, 'kind' | 'address' | 'content'>): ArtifactRead;
 }
 
 /** Free resources of this machine. */

@@ -28,6 +28,7 @@ import type { HandbackReason, Task, TaskSummary } from '../../tasks/rules/task.t
 import type { ContextFiles, Begin, Orders } from '../ports/runners.ts';
 import type { Merging } from '../../queue/ports/merging.ts';
 import type { RadarSight } from '../../radar/port.ts';
+import { reportFolder } from '../act/report.ts';
 import { sessionContextText } from './session-context.ts';
 import type { PreparedWorkspace } from './surroundings.ts';
 import { strategyFor } from '../../workspaces/act/prepare-elsewhere.ts';
@@ -81,6 +82,8 @@ export async function loadBriefing(
     crashes: { count: task.retries, limit: policy.retry.maxRetries },
     environment: variablesToldOf(context, task, orders, prepared),
     notes: prepared.notes,
+    imports: [],
+    resultFolder: prepared.workspace.strategy === 'none' ? reportFolder(context, task.id, null) : null,
   };
 }
 

@@ -16,8 +16,8 @@
  *                   refused for good, or too often                                         → ended (needs_attention)
  *                   refused, and its settings fail it                                      → ended (failed)
  *   handing over  one last turn, in which the agent writes a handoff entry                 → ended (parked)
- *   ended         end the services, then task, session and attempt in one transaction (end.ts)
- *   crashed       rescue, then the same in one transaction (act/recover.ts)
+ *   ended         the hook on_error unless it finished, end the services, then task, session and attempt in one transaction (end.ts)
+ *   crashed       the hook on_error, rescue, then the same in one transaction (act/recover.ts)
  *
  * Processes that set-up and `before_run` leave running, a database for example, are services of the attempt: they serve all
  * turns and accept commands, and end before the end of the attempt is recorded.
@@ -53,13 +53,15 @@ import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './share/push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
 import { openTravel } from './share/travel.ts';
+import { type RunningAttempt, attemptEnvironment, watchMainCheckout } from './surroundings.ts';
 import {
-  type RunningAttempt,
-  attemptEnvironment,
-  runAfterHooks,
-  runHook,
-  watchMainCheckout,
-} from './surroundings.ts';
+  type HookedAttempt,
+  outcomeOf,
+  outcomeOfCrash,
+  runAfter,
+  runBefore,
+  runOnError,
+} from './attempt-hooks.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
 import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
@@ -97,8 +99,9 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   });
   // A runner that is told to stop decides nothing more, as if the lease were lost; the orchestrator sees that it is gone.
   const lease = { ...kept, lost: AbortSignal.any([kept.lost, context.stop]) };
+  const known: { attempt: HookedAttempt } = { attempt: { context, orders } };
   try {
-    const ended = await work(context, orders, lease);
+    const ended = await work(context, orders, lease, known);
     return ended.kind === 'lost' ? lostBy(lease) : ended;
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -107,14 +110,13 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
     // Trying again would read the same.
     if (isBeyondLimits(error))
       return await end(
-        { context, orders },
+        known.attempt,
         { kind: 'needs_attention', because: 'unreadable', reason: error.message },
         null,
       );
     const reason = error instanceof Error ? error.message : String(error);
-    if (isPermanent(error))
-      return await end({ context, orders }, { kind: 'stuck', reason, isByCopse: true }, null);
-    return await crash({ context, orders }, { reason, because: 'crashed', exitCode: null });
+    if (isPermanent(error)) return await end(known.attempt, { kind: 'stuck', reason, isByCopse: true }, null);
+    return await crash(known.attempt, { reason, because: 'crashed', exitCode: null });
   } finally {
     await kept.stop();
   }
@@ -144,7 +146,13 @@ async function recordProcess(context: AttemptContext, { attempt, task }: Orders)
   return recorded.kind === 'done';
 }
 
-async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper): Promise<AttemptEnd> {
+/** `known`: what its hooks need if it fails. */
+async function work(
+  context: AttemptContext,
+  orders: Orders,
+  lease: LeaseKeeper,
+  known: { attempt: HookedAttempt },
+): Promise<AttemptEnd> {
   const task = await context.board.get('task', orders.task);
   if (task === undefined) return { kind: 'lost' };
   const place = await prepareAttempt(context, orders, task, lease.lost);
@@ -159,13 +167,14 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       return crash({ context, orders }, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared': {
       await watchMainCheckout(context, orders, 'begin');
-      const { workspace: prepared, worktree } = place;
+      const { workspace: prepared, worktree, imports } = place;
       const reported = reportFolder(context, task.id, worktree);
       const environment = attemptEnvironment(context, orders, task, prepared, reported);
       const of = {
         task,
         prepared,
         worktree,
+        imports,
         environment,
         reported,
         warnings: [],
@@ -173,6 +182,7 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
         unendable: [],
       };
       const attempt = { context, orders, lost: lease.lost, ...of };
+      known.attempt = { context, orders, prepared, environment };
       const travel = await openTravel(attempt);
       try {
         travel?.start();
@@ -191,9 +201,9 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
 }
 
 async function takeTurns(attempt: RunningAttempt): Promise<AttemptEnd> {
-  const { context, orders, lost, prepared, environment } = attempt;
+  const { context, orders, lost } = attempt;
   const first = await brief(attempt);
-  await runHook(context, orders, 'before_run', prepared.path, environment);
+  await runBefore(attempt);
   attempt.services.push(...(await context.runners.processesOf(orders.attempt)));
   const startedMs = context.clock.elapsedMs();
   const recorder = await SessionRecorder.open(context, orders);
@@ -207,7 +217,6 @@ async function takeTurns(attempt: RunningAttempt): Promise<AttemptEnd> {
     const after = decideAfterTurn(context, ended, context.reports.read(attempt.reported));
     switch (after.kind) {
       case 'crashed':
-        await runHook(context, orders, 'on_error', prepared.path, environment);
         return crash(attempt, after.crash);
       case 'ended':
         return end(attempt, after.ending, after.exitCode);
@@ -235,8 +244,9 @@ async function takeTurns(attempt: RunningAttempt): Promise<AttemptEnd> {
 
 /** Writes the context for every turn anew, because commits and files change from turn to turn. */
 async function brief(attempt: RunningAttempt, handback?: MidwayHandback): Promise<WrittenContext> {
-  const { context, orders, prepared, task, worktree } = attempt;
-  const briefing = await loadBriefing(context, orders, prepared, rulesOf(context.agent, task));
+  const { context, orders, prepared, task, worktree, imports } = attempt;
+  const loaded = await loadBriefing(context, orders, prepared, rulesOf(context.agent, task));
+  const briefing = { ...loaded, imports };
   return writeContext(context, { ...briefing, ...(handback && { handback }) }, worktree);
 }
 
@@ -338,8 +348,7 @@ async function endProcesses(
 }
 
 /** One that fails before its workspace is prepared has neither warnings nor services. */
-type EndingAttempt = Pick<RunningAttempt, 'context' | 'orders'> &
-  Partial<Pick<RunningAttempt, 'warnings' | 'unendable' | 'travel'>>;
+type EndingAttempt = HookedAttempt & Partial<Pick<RunningAttempt, 'warnings' | 'unendable' | 'travel'>>;
 
 /** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
 async function warn(
@@ -359,18 +368,16 @@ type AfterGate =
   | { readonly kind: 'handed_back'; readonly prompt: string; readonly written: WrittenContext };
 
 async function passGate(attempt: RunningAttempt, exitCode: number | null): Promise<AfterGate> {
-  const { context, orders, lost, prepared, environment, reported, warnings } = attempt;
+  const { context, orders, lost, reported, warnings } = attempt;
   const look = await askGate(attempt);
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
-    const notes = await runAfterHooks(context, orders, prepared, environment);
     const shared = await shareFinished(attempt, look);
     if (shared === 'lost') return { kind: 'lost' };
-    return end(
-      attempt,
-      await finishedBy(context, orders, look, [...notes, ...shared, ...warnings]),
-      exitCode,
-    );
+    const ending = await finishedBy(context, orders, look, [...shared, ...warnings]);
+    if (ending.kind !== 'finished') return end(attempt, ending, exitCode);
+    const notes = await runAfter(attempt, { summary: look.summary, exitCode });
+    return end(attempt, { ...ending, notes: [...notes, ...(ending.notes ?? [])] }, exitCode);
   }
   const { because, reason, isFinal, fails } = look.verdict;
   const { summary } = look;
@@ -432,6 +439,7 @@ async function end(
   exitCode: number | null,
 ): Promise<AttemptEnd> {
   const { context, orders } = attempt;
+  await runOnError(attempt, outcomeOf(ending, exitCode));
   await endProcesses(attempt, []);
   // What finished has travelled already.
   if (ending.kind !== 'finished') await attempt.travel?.now(context.policy.travel.lastMs);
@@ -448,6 +456,7 @@ async function crash(
   const { context, orders } = running;
   const { task, attempt, token } = orders;
   context.log(`Crashed: ${of.reason}`);
+  await runOnError(running, outcomeOfCrash(of));
   await endProcesses(running, []);
   await running.travel?.now(context.policy.travel.lastMs);
   const outcome = await recordCrash(context, { task, attempt, token, ...of });

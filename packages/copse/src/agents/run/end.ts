@@ -2,14 +2,7 @@
 
 import { type Decision, decided } from '../../kernel/decision.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
-import {
-  type ArtifactId,
-  type BranchName,
-  type LandingId,
-  type Timestamp,
-  brand,
-  drawId,
-} from '../../kernel/ids.ts';
+import { type BranchName, type LandingId, type Timestamp, brand, drawId } from '../../kernel/ids.ts';
 import { type EndReason, type SessionRequest, decideSession } from '../rules/session/session.ts';
 import type { AttentionCause, StuckBy, Task } from '../../tasks/rules/task.ts';
 import type { ParkCause } from '../../tasks/rules/events.ts';
@@ -25,9 +18,11 @@ import type { Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import type { GateLook } from './finish.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { type NewArtifact, recordArtifact } from '../../tasks/act/artifacts.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
 
 export type AttemptEnding =
   | {
@@ -62,6 +57,7 @@ export async function endAttemptWith(
   const { task: id, attempt, session: sessionId } = orders;
   const patch = ending.kind === 'finished' ? await savePatch(context, orders, ending.gate) : null;
   const branch = (await workspaceOf(context, id))?.worktree?.branch ?? null;
+  const left = await lookAtLeft(context, id);
   return change(context, async (change) => {
     const task = await change.require('task', id);
     await change.apply(decideTask(context, task, orders, { ...ending, branch }, change.at));
@@ -71,6 +67,7 @@ export async function endAttemptWith(
     // Work by hand has no process, and so no attempt.
     if (await change.board.get('attempt', attempt))
       await change.apply(decided({ type: 'attempt.ended', id: attempt, at: change.at, reason, exitCode }));
+    await leaveCheckout(change, { task: id, node: context.node, left });
     if (ending.kind === 'needs_attention')
       await keepWorkspace(change, { task: id, node: context.node }, ending);
     if (ending.kind === 'finished') await addArtifacts(context, change, orders, ending.gate, patch);
@@ -120,9 +117,9 @@ function finishOf(
 ): Finish {
   const { head, target, verdict, summary } = gate;
   if (verdict.kind !== 'passed') throw new Error(`${task.id} cannot finish: the gate refused it`);
-  if (head === null || target === null) return { kind: 'done', how: 'artifacts', commit: null };
   if (!verdict.hasChanges) return { kind: 'done', how: 'no_changes', commit: null };
-  if (policy === 'none') return { kind: 'done', how: 'as_it_is', commit: head };
+  if (head === null || target === null) return { kind: 'done', how: 'artifacts', commit: null };
+  if (policy === 'none' || gate.isInPlace) return { kind: 'done', how: 'as_it_is', commit: head };
   if (policy === 'auto') {
     const landing = brand<LandingId>(drawId('la-', context.random));
     const claim = task.state.status === 'in_progress' ? task.state.claim : undefined;
@@ -163,29 +160,27 @@ function sessionEnd(ending: AttemptEnding): { readonly request: SessionRequest; 
 }
 
 async function addArtifacts(
-  { random }: RunContext,
+  context: RunContext,
   change: Change,
   { task }: Ender,
   { head, verdict }: GateLook,
-  patch: string | null,
+  patch: NewArtifact | null,
 ): Promise<void> {
   if (head === null || verdict.kind !== 'passed' || !verdict.hasChanges) return;
-  const of = { task, at: change.at };
-  const add = (kind: 'commit' | 'patch', address: string, title: string) => {
-    const id = brand<ArtifactId>(drawId('ar-', random));
-    return change.apply(decided({ type: 'artifact.added', id, ...of, kind, address, title }));
-  };
-  await add('commit', head, 'what was submitted');
-  if (patch !== null) await add('patch', patch, 'what it changes');
+  const submitted = { kind: 'commit', address: head, title: 'what was submitted' } as const;
+  await recordArtifact(change, context, task, submitted);
+  if (patch !== null) await recordArtifact(change, context, task, patch);
 }
 
 async function savePatch(
-  { git, diffs, artifacts }: RunContext,
+  { git, diffs, artifacts, node }: RunContext,
   { task }: Ender,
   { head, targetTip, verdict }: GateLook,
-): Promise<string | null> {
+): Promise<NewArtifact | null> {
   if (head === null || targetTip === null || verdict.kind !== 'passed' || !verdict.hasChanges) return null;
   const from = (await git.mergeBase(targetTip, head)) ?? targetTip;
   const { patch } = await diffs.compare({ from, to: head });
-  return artifacts.save(task, `${head.slice(0, 12)}.patch`, patch);
+  const name = `${head.slice(0, 12)}.patch`;
+  const { address, ...kept } = await artifacts.save(task, name, patch);
+  return { kind: 'patch', address, title: 'what it changes', content: { name, ...kept, node } };
 }

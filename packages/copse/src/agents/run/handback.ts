@@ -4,6 +4,7 @@ import { decideHandback } from '../../tasks/rules/outcomes.ts';
 import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import { change } from '../../board/context.ts';
 import { syncTask } from '../../workspaces/act/sync.ts';
+import { addReported } from '../act/artifacts.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { StopAnswer } from '../ports/runtime.ts';
 import type { AttemptContext } from './context.ts';
@@ -16,15 +17,19 @@ export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
   if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
   const seen = context.reports.read(reported);
   const report = seen?.kind === 'report' ? seen.report : undefined;
+  const unadded = await addReported(context, task.id, report);
+  for (const problem of unadded) context.log(problem);
   // The agent may still run, or accept commands may write some.
   await context.git.stores.bring(task.id);
   const look = await lookAtGate(context, {
     task,
     worktree: worktree === null ? null : prepared.workspace.worktree,
+    checkout: prepared.workspace.checkout,
     agent: committing(context),
     saysNoChanges: report?.noChanges ?? false,
     summary: report?.summary ?? null,
     environment,
+    unadded,
   });
   await context.git.stores.bring(task.id);
   return look;

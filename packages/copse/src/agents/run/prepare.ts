@@ -15,6 +15,8 @@ import { endAttempt } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { AttemptContext } from './context.ts';
+import type { BriefedImport } from '../rules/briefing/briefing.ts';
+import { placeImports } from './imports.ts';
 import { saysProblem } from './share/travel.ts';
 import { type PreparedWorkspace, asNode } from './surroundings.ts';
 
@@ -24,6 +26,7 @@ export type AttemptPlace =
       readonly workspace: PreparedWorkspace;
       /** Null for a task without a worktree. */
       readonly worktree: string | null;
+      readonly imports: readonly BriefedImport[];
     }
   /** Another process uses what the workspace needs and will give it back. */
   | { readonly kind: 'busy'; readonly until: Timestamp }
@@ -57,8 +60,11 @@ export async function prepareAttempt(
       await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
     await settleWorktree(context, prepared.workspace);
   }
-  context.reports.clear(reportFolder(context, task.id, worktree));
-  return { kind: 'prepared', workspace: prepared, worktree };
+  const folder = reportFolder(context, task.id, worktree);
+  context.reports.clear(folder);
+  const placed = await placeImports(context, task, { strategy: prepared.workspace.strategy, folder });
+  if (placed.kind === 'impossible') return placed;
+  return { kind: 'prepared', workspace: prepared, worktree, imports: placed.imports };
 }
 
 /**

@@ -49,6 +49,8 @@ function sessionContextView(briefing: Briefing, names: ContextNames) {
       body: textView(plan.body),
       tasks: listView(plan.tasks, (one) => one),
     },
+    imports: briefing.imports,
+    resultFolder: briefing.resultFolder,
     dependencies: briefing.dependencies,
     ledger: listView(briefing.ledger, (entry) => ({
       ...entry,

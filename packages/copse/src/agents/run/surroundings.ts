@@ -1,13 +1,11 @@
-/** What surrounds the turns of an attempt: its workspace, its variables, its hooks, and the watch on the main checkout. */
+/** What surrounds the turns of an attempt: its workspace, its variables, and the watch on the main checkout. */
 
-import { defaultPolicy } from '../../kernel/policy.ts';
 import type { CommitId } from '../../kernel/ids.ts';
-import { change } from '../../board/context.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import { decided } from '../../kernel/decision.ts';
 import { agentEnvironment } from '../../workspaces/rules/environment.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
+import type { BriefedImport } from '../rules/briefing/briefing.ts';
 import type { AttemptContext } from './context.ts';
 import type { Prepared } from '../../workspaces/act/prepare.ts';
 import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
@@ -24,6 +22,8 @@ export interface RunningAttempt {
   readonly prepared: PreparedWorkspace;
   /** Null for a task without a worktree. */
   readonly worktree: string | null;
+  /** What an import brings into the repository. */
+  readonly imports: readonly BriefedImport[];
   readonly environment: Readonly<Record<string, string>>;
   /** The folder of the agent's report. */
   readonly reported: string;
@@ -81,56 +81,6 @@ export function attemptEnvironment(
     COPSE_RUNNER_FOLDER: reported,
   };
 }
-
-export async function runHook(
-  { commands, agent, home, policy, log }: AttemptContext,
-  { task, attempt }: Orders,
-  hook: 'before_run' | 'after_run' | 'on_error',
-  folder: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string | null> {
-  const lines = agent.hooks[hook];
-  if (lines.length === 0) return null;
-  const outcome = await commands.run({
-    name: `${attempt}-${hook}`,
-    commands: lines,
-    folder,
-    env,
-    timeoutMs: policy.workspace.commandTimeoutMs,
-    logFolder: `${home}/.copse/logs/${task}`,
-  });
-  if (outcome.kind === 'done') return null;
-  const { command, because, code, tail } = outcome;
-  const how =
-    because === 'exit' ? `failed (exit code ${code})` : because === 'timeout' ? 'timed out' : 'did not start';
-  const what = [`hook ${hook} ${how}: ${command}`, ...tail.slice(1)].join('\n');
-  if (hook === 'before_run') throw new Error(what);
-  log(what);
-  return what;
-}
-
-/** After the gate: the files that `after_run` leaves do not keep the worktree from being removed once the work has landed. */
-export async function runAfterHooks(
-  context: AttemptContext,
-  orders: Orders,
-  { path, workspace }: PreparedWorkspace,
-  env: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
-  const note = await runHook(context, orders, 'after_run', path, env);
-  const notes = note === null ? [] : [note];
-  if (workspace.worktree === null || context.agent.hooks.after_run.length === 0) return notes;
-  const { changed, untracked } = await context.git.uncommitted(path);
-  const paths = [...changed, ...untracked];
-  if (paths.length === 0 || paths.length > MOST_HOOK_FILES) return notes;
-  const recorded = await change(context, async (change) => {
-    await change.requireMine(orders.task);
-    await change.apply(decided({ type: 'workspace.hooks_wrote', id: workspace.id, at: change.at, paths }));
-  });
-  if (recorded.kind === 'refused') context.log(recorded.refusal.reason);
-  return notes;
-}
-
-const MOST_HOOK_FILES = defaultPolicy.commands.hookFiles;
 
 /** Only reports: a failure of the watch does not fail the attempt. */
 export async function watchMainCheckout(

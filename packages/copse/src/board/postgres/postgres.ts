@@ -20,7 +20,7 @@ import { Listener } from './listener.ts';
 import { refuseTransactionPooler } from './pooler.ts';
 import { type Pooler, TAKES_LONG, newKnownStatements, sendBriskly } from './sending.ts';
 import { connectionFacts } from './connection-facts.ts';
-import { CommitLost, settle } from './settle.ts';
+import { CommitLost, type WrittenEvent, settle } from './settle.ts';
 import { openTerms, serverFacts } from './terms.ts';
 
 /** Rolled back because of another transaction, or two drew the same id: a retry sees the new state. */
@@ -52,6 +52,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   });
   // The pool replaces a broken idle connection; without a listener the error would end the process.
   pool.on('error', () => {});
+  const writtenBy: WrittenBy = new WeakMap();
   const known = newKnownStatements();
   const pooler: Pooler = { isSeen: false, isFine: false };
   pool.on('connect', (client) =>
@@ -95,7 +96,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     hasBoard: async (on) =>
       (await sql`select 1 from pg_tables where schemaname = ${schema} and tablename = 'board'`.execute(on))
         .rows.length > 0,
-    transaction: (work) => transaction({ db, clients, location }, work),
+    transaction: (work) => transaction({ db, clients, location, writtenBy }, work),
     prepare({ sql: text, isLast }) {
       if (!known.has(text)) known.set(text, { name: `copse_${known.size}`, isLast: isLast ?? false });
     },
@@ -104,8 +105,11 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       if (what === 'migration') await sql.raw(TAKES_LONG).execute(transaction);
       await sql`select pg_advisory_xact_lock(hashtext(${channel}), ${locks[what]})`.execute(transaction);
     },
-    write: (transaction, statements, writes, events) =>
-      writeTogether(transaction, statements, writes, events, channel),
+    async write(transaction, statements, writes, events) {
+      const [event] = events;
+      if (event !== undefined) writtenBy.set(transaction, { schema, event });
+      await writeTogether(transaction, statements, writes, events, channel);
+    },
     afterCommit: () => {
       if (bell !== undefined && !isRunner) ring(bell);
     },
@@ -152,23 +156,32 @@ async function withTlsIfOffered(
   }
 }
 
+type WrittenBy = WeakMap<WriteTransaction, WrittenEvent>;
+
+interface Transacting {
+  readonly db: Queries;
+  readonly clients: Clients;
+  readonly location: string;
+  readonly writtenBy: WrittenBy;
+}
+
 /** A commit whose answer is lost counts if the server did it, and may be run again if it did not. */
 async function transaction<T>(
-  { db, clients, location }: { readonly db: Queries; readonly clients: Clients; readonly location: string },
+  { db, clients, location, writtenBy }: Transacting,
   work: (transaction: WriteTransaction) => Promise<T>,
 ): Promise<T> {
-  let done: { readonly value: T } | undefined;
+  let done: { readonly value: T; readonly written: WrittenEvent | undefined } | undefined;
   try {
     return await db.transaction().execute(async (transaction) => {
       const value = await work(transaction);
-      done = { value };
+      done = { value, written: writtenBy.get(transaction) };
       return value;
     });
   } catch (error) {
     if (!(error instanceof CommitLost) || done === undefined) throw error;
     const { lost } = error;
-    const { value } = done;
-    const settled = () => settle(clients, lost, location);
+    const { value, written } = done;
+    const settled = () => settle(clients, lost, location, written);
     const fate = await settled().catch(() => {
       throw new CommitUnknown(error, settled);
     });

@@ -2,12 +2,16 @@
  * What became of a commit whose answer was lost.
  *
  * The commit may still be on its way to the server, so its connection is ended there first: after that the transaction is
- * either committed or it never will be. The server remembers which, under the id of the transaction.
+ * either committed or it never will be. The server remembers which, under the id of the transaction. A server that was
+ * killed gives the ids of transactions that it lost out again: an event that the transaction wrote has to be there too.
  */
 
 import { setTimeout } from 'node:timers/promises';
 
+import pg from 'pg';
+
 import { BoardAway } from '../port.ts';
+import type { EventRow } from '../sql/writes.ts';
 import type { Clients } from './clients.ts';
 import { explained, sqlState } from './errors.ts';
 
@@ -38,6 +42,15 @@ const ASK = `
   select txid_status($1::bigint) as status,
     exists (select 1 from pg_stat_activity where pid = $2 and application_name = $3) as alive`;
 
+/** An event that the transaction wrote. */
+export interface WrittenEvent {
+  readonly schema: string;
+  readonly event: EventRow;
+}
+
+const isThere = (schema: string) =>
+  `select 1 from ${pg.escapeIdentifier(schema)}.events where subject = $1 and at = $2 and data = $3 limit 1`;
+
 const LOOK_EVERY_MS = 20;
 const INVALID_VALUE = '22023';
 
@@ -45,6 +58,7 @@ export async function settle(
   clients: Clients,
   { transaction, pid, name, isAsynchronous }: LostCommit,
   location: string,
+  written: WrittenEvent | undefined,
 ): Promise<'committed' | 'rolled_back'> {
   const { settleMs, connectMs } = clients.limits;
   const giveUpAt = performance.now() + settleMs;
@@ -60,7 +74,10 @@ export async function settle(
         const found = (await ask(ASK, [transaction, pid, name])) as { status: string | null; alive: boolean };
         if (found.status === 'committed') {
           if (isAsynchronous) await ask(BRING_TO_DISK, []);
-          return 'committed';
+          if (written === undefined) return 'committed';
+          const { subject, at, data } = written.event;
+          const found = await ask(isThere(written.schema), [subject, at, data]);
+          return found === undefined ? 'rolled_back' : 'committed';
         }
         if (!found.alive && found.status !== 'in progress') return 'rolled_back';
         await setTimeout(LOOK_EVERY_MS);

@@ -113,7 +113,11 @@ export class Reader implements BoardReader {
     );
   }
 
-  async idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]> {
+  async idsStartingWith(
+    kind: 'task' | 'plan' | 'artifact',
+    prefix: string,
+    limit: number,
+  ): Promise<readonly string[]> {
     const rows = await this.ask<{ id: string }>(
       query`select id from ${table(kind)} where id >= ${prefix} and id < ${`${prefix}\u{10ffff}`} order by id limit ${limit}`,
     );

@@ -98,6 +98,24 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
     ),
     command(
       {
+        name: 'artifact_add',
+        title: 'Add a result',
+        description:
+          'Add a file or a URI to the results of your task. A file is copied; it must be in your worktree, or in the folder of a task without one. A URI is kept as text.',
+      },
+      {
+        file_or_uri: {
+          type: 'string',
+          description: 'A path, relative to your worktree, or a URI.',
+          isRequired: true,
+        },
+        title: { type: 'string', description: 'What it is, in one line.' },
+      },
+      () => import('../commands/artifacts/add.ts'),
+      ({ file_or_uri, title }, task) => ({ words: [file_or_uri], options: { task, title } }),
+    ),
+    command(
+      {
         name: 'sync',
         title: 'Bring the newest base into your branch',
         description:

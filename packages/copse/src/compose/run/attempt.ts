@@ -1,12 +1,10 @@
 /** Opens everything that a runner needs for its attempt. */
 
 import { rmSync } from 'node:fs';
-import path from 'node:path';
 
 import { furnishingGit } from '../../workspaces/files/furnish-git.ts';
 import { openMerging } from '../../queue/merge/open.ts';
-import { type IsOutside, outsideOf } from '../../git/directory/work-tree.ts';
-import { searchedFolders } from '../../kernel/system/find-program.ts';
+import { outsideOf } from '../../git/directory/work-tree.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
 import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { closeInherited } from '../../processes/inherited.ts';
@@ -20,9 +18,9 @@ import { openContextFiles } from '../../agents/files/context-files.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import { openReports } from '../../agents/files/report-file.ts';
 import type { AttemptContext } from '../../agents/run/context.ts';
+import type { Commands } from '../../workspaces/ports/furnishing.ts';
 import type { Patience } from '../../board/patient.ts';
 import { type Surroundings, openWorkspaces, requireRepository } from '../open.ts';
-import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
 import { openCommandAsks } from '../inside-attempt.ts';
 import { openSessionCommands } from '../../agents/files/session-commands.ts';
 import type { Orders } from '../../agents/ports/runners.ts';
@@ -30,6 +28,7 @@ import { checksIn, checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
 import { ownPrograms, programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
+import { agentSurroundings, hooksInRunner } from './hooks.ts';
 import { resolvingOf } from './resolving.ts';
 import type { AttemptSettings } from './run.ts';
 import { runtimeOf } from './runtimes.ts';
@@ -100,6 +99,16 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     env,
     mayTake,
   });
+  const environment = agentSurroundings(surroundings, agent, { programs: ownPrograms(home), mayTake });
+  const commands: Commands = {
+    // Accept commands and hooks start in files of the agent, so they run in its sandbox, with its environment.
+    run: (lines) => {
+      const isAccept = lines.name === 'accept';
+      if (sandbox === null) return runCommands({ ...lines, isWhole: isAccept, group });
+      const run = isAccept ? runCommands : runOrFail;
+      return run({ ...lines, isWhole: true, group, confined: { sandbox, attempt } });
+    },
+  };
   const context: AttemptContext = {
     ...workspaces,
     by: { kind: 'session', session, token },
@@ -114,15 +123,8 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
     // A runner runs none: they are the queue's.
     checks: checksOf(dir, workspaces, { env, sandbox: null }),
-    commands: {
-      // Accept commands and hooks start in files of the agent, so they run in its sandbox, with its environment.
-      run: (lines) => {
-        const isAccept = lines.name === 'accept';
-        if (sandbox === null) return runCommands({ ...lines, isWhole: isAccept, group });
-        const run = isAccept ? runCommands : runOrFail;
-        return run({ ...lines, isWhole: true, group, confined: { sandbox, attempt } });
-      },
-    },
+    commands,
+    hooks: hooksInRunner(commands, environment, sandbox),
     artifacts: openArtifacts(home),
     runners,
     agents: [agent],
@@ -154,7 +156,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
     }),
     pid: process.pid,
-    environment: environmentOf(surroundings, agent, { programs: ownPrograms(home), mayTake }),
+    environment,
     stop: surroundings.stop,
     log,
     onCutOff,
@@ -173,17 +175,4 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       await Promise.all([context.git.close(), context.board.close()]);
     },
   };
-}
-
-/** With this installation's `copse` first, and without folders of the repository: the agent's program is looked for in it. */
-function environmentOf(
-  { env }: Surroundings,
-  { runtime, command, model, pass_env: pass }: AttemptSettings['agent'],
-  { programs, mayTake }: { readonly programs: string; readonly mayTake: IsOutside },
-): Readonly<Record<string, string>> {
-  const line = typeof command === 'string' ? command : (command ?? []).join(' ');
-  const program = { runtime, command: line, model };
-  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] });
-  const folders = searchedFolders(known['PATH'] ?? '', mayTake);
-  return { ...known, PATH: [programs, folders].join(path.delimiter) };
 }

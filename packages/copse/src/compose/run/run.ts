@@ -19,6 +19,7 @@ import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
 import { type ChecksConfinement, checksIn, checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
+import { hooksOfLost } from './hooks.ts';
 import { intakeOf } from './intake.ts';
 import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
@@ -82,6 +83,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     forge: forgeOf(dir, { kind: landing.forge, env: surroundings.env, policy }),
     checks: checksOf(dir, { ...workspaces, policy }, confined),
     commands: { run: runCommands },
+    hooks: hooksOfLost(agents, repository, workspaces, surroundings),
     artifacts: openArtifacts(home),
     runners: openRunners({
       home,

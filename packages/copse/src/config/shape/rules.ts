@@ -13,6 +13,7 @@ const changes = {
   share: (text: string) => Number.parseInt(text, 10) / 100,
   zero: () => 0,
   lines: (lines: string | string[]) => (typeof lines === 'string' ? [lines] : lines),
+  steps: <T>(steps: T | T[]) => (Array.isArray(steps) ? steps : [steps]),
   check: (line: string) => ({ command: line, timeout: defaultPolicy.landing.checkTimeoutMs, env: {} }),
   workingDirectory: (root: string) => ({ root, auto_clone: defaultPolicy.agent.autoClone }),
 };

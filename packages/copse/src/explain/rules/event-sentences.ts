@@ -33,8 +33,10 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.claimed': ({ claim }) =>
     claim.isByHand ? `${claim.agent} took it by hand` : `${claim.agent} started`,
   'task.resumed': ({ claim }) => `${claim.agent} continues`,
-  'task.restarted': ({ grant }) =>
-    grant === null ? 'ready to start again' : `${grant.claim.agent} starts again`,
+  'task.restarted': ({ grant, automatic }) => {
+    if (automatic !== undefined) return `restarted automatically, ${automatic.number} of ${automatic.of}`;
+    return grant === null ? 'ready to start again' : `${grant.claim.agent} starts again`;
+  },
   'task.handed_back': (event) => `handed back to its agent: ${attentionText(event)}`,
   'task.sent_to_review': ({ pullRequest }) =>
     pullRequest === null ? 'finished, waiting for your review' : oneLine(summarise(pullRequest)),
@@ -81,6 +83,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'attempt.snapshotted': ({ commit }) => `its work is on the remote as ${commit.slice(0, 10)}`,
   'attempt.travel_problem': ({ problem }) =>
     problem === null ? 'its work reaches the remote again' : oneLine(problem),
+  'attempt.hook_started': ({ hook }) => `hook ${hook} began`,
+  'attempt.hook_ended': ({ hook, problem }) => (problem === null ? `hook ${hook} ended` : oneLine(problem)),
   'attempt.ended': ({ reason, exitCode }) =>
     `the attempt ended: ${words(reason)}${exitCode ? `, exit code ${exitCode}` : ''}`,
   'workspace.prepared': ({ worktree }) =>
@@ -116,7 +120,8 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'queue.stalled': ({ id, reason }) => `the queue of ${id} stalled: ${oneLine(waitText(reason))}`,
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
   'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
-  'artifact.added': ({ kind, address }) => `result: ${kind} ${address}`,
+  'artifact.added': ({ kind, address, content }) =>
+    `result: ${kind} ${kind === 'file' ? (content?.name ?? '') : address}`,
   'node.joined': ({ id, name }) => `node ${name} (${id}) joined`,
   'node.changed': ({ id }) => `node ${id} told what it can do`,
   'node.renamed': ({ id, name }) => `node ${id} is called ${name} now`,

@@ -3,7 +3,9 @@
  * them from here, so that all of them say the same. Clauses begin with a small letter; `sentence` makes them sentences.
  */
 
-import type { TaskId } from '../../kernel/ids.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { spanText } from '../../kernel/time.ts';
+import type { PlannedRestart } from '../../tasks/rules/auto-restart.ts';
 import {
   type AttentionCause,
   type Delay,
@@ -58,6 +60,8 @@ const attentionTexts: Readonly<
   unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent left uncommitted work', reason: 'says_all' },
   nothing_committed: { clause: 'the agent made no commits and left no changes', reason: 'details' },
+  no_artifact: { clause: 'the agent added no artifact', reason: 'details' },
+  not_imported: { clause: 'its commits do not have the files to import', reason: 'details' },
   branch: { clause: 'its commits are not on the branch of the task', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'says_all' },
@@ -115,6 +119,17 @@ export function failureText(retries: number): string {
 
 export function failureClause(retries: number, reason: string): string {
   return `${failureText(retries)}: ${firstLine(reason)}`;
+}
+
+/** When and how often it is restarted without a person; null: never. */
+export function restartText(plan: PlannedRestart, now: Timestamp): string | null {
+  if (plan.kind === 'none') return null;
+  if (plan.kind === 'used_up')
+    return `restarted automatically ${plan.of} of ${plan.of} times, and failed again`;
+  const { number, of, at } = plan;
+  const done = number === 1 ? '' : `restarted automatically ${number - 1} of ${of} times; `;
+  const next = at <= now ? 'now' : `in ${spanText(at - now)}`;
+  return `${done}restarts automatically ${next} (${number} of ${of})`;
 }
 
 export function sentence(clause: string): string {

@@ -68,6 +68,14 @@ export function readPlainFile(file: string, mostBytes: number): Plain<Beginning>
   });
 }
 
+/** The same as bytes; for content that is not text. */
+export function readPlainContent(
+  file: string,
+  { mostBytes = defaultPolicy.files.smallBytes, isFollowing = false }: PlainOptions,
+): Plain<{ readonly bytes: Buffer; readonly isCut: boolean }> {
+  return withPlainFile(file, (opened, { size }) => readBytes(opened, size, mostBytes), { isFollowing });
+}
+
 /** The file is not a regular file, or larger than such a file may be. */
 class NotPlainFile extends BeyondLimits {
   override readonly name = 'NotPlainFile';

@@ -28,6 +28,7 @@ import type { BoardReader } from '../../board/port.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import { type Lead, requireLead } from '../lead/leadership.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { recordLandedCommit } from '../../tasks/act/artifacts.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../context.ts';
 import { unusedId } from '../../tasks/act/unused-id.ts';
@@ -159,7 +160,7 @@ export async function findMissing(
 
 /** In the transaction in which a resolver lands: the work that it resolved has landed too. Tasks that can start by that. */
 export async function recordResolved(
-  { git, node }: Pick<RunContext, 'git' | 'node'>,
+  { git, node, random }: Pick<RunContext, 'git' | 'node' | 'random'>,
   change: Change,
   resolved: LandingId,
   { head, commit }: { readonly head: CommitId; readonly commit: CommitId },
@@ -174,6 +175,7 @@ export async function recordResolved(
   // A person resumed or cancelled the original: that decision counts.
   if (decision.kind === 'refused') return [];
   await change.applyAs(by, decision);
+  await recordLandedCommit(change, { random }, task.id, commit);
   const workspace = await workspaceOf({ board: change.board, node }, task.id);
   if (workspace?.disposition.is === 'kept' && workspace.disposition.why === 'conflict')
     await change.applyAs(by, decideWorkspace(workspace, { action: 'use' }, change.at));

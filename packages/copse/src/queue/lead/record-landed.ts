@@ -13,6 +13,7 @@ import { change } from '../../board/context.ts';
 import { dropConflictRef, recordResolved } from '../act/conflict-task.ts';
 import { isOnTarget, tipOfTarget } from '../act/landing-target.ts';
 import { type Lead, requireLead } from './leadership.ts';
+import { recordLandedCommit } from '../../tasks/act/artifacts.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -129,6 +130,7 @@ export async function recordLanded(
       const landing = await change.require('landing', id);
       if ('intent' in landing.state && landing.state.intent) before.set(id, landing.state.intent.oldTip);
       await change.apply(decideLand(task, { kind: 'landed', landing, commit }, change.at));
+      await recordLandedCommit(change, context, taskId, commit);
       const { state } = await change.require('landing', id);
       const isVerified = state.status === 'landed' && state.isVerified;
       const resolved = landingToResolve(task);

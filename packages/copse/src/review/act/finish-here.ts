@@ -64,10 +64,11 @@ async function lookHere(
   if (task?.state.status !== 'in_progress') return undefined;
   const agent = agentNamed(context, task.state.claim.agent);
   const { finish, landing, settings: workspace } = context;
-  const worktree = (await workspaceOf(context, id))?.worktree ?? null;
+  const place = await workspaceOf(context, id);
   return lookAtGate(context, {
     task,
-    worktree,
+    worktree: place?.worktree ?? null,
+    checkout: place?.checkout,
     agent: agent ?? { finish, landing, workspace },
     saysNoChanges: noChanges,
     summary,
@@ -85,6 +86,13 @@ async function refusalOf(
   const { reason } = verdict;
   const isEmpty = verdict.kind === 'refused' && verdict.because === 'nothing_committed';
   const unchanged = `copse finish ${id} --no-changes # if there is nothing to change`;
+  if (verdict.because === 'no_artifact')
+    return refused(
+      'wrong_status',
+      `${id} is not finished. ${reason}`,
+      'copse artifact add --help',
+      unchanged,
+    );
   const isUncommitted = isEmpty || (verdict.kind === 'refused' && verdict.because === 'dirty');
   const at = (await workspaceOf(context, id))?.worktree?.path;
   const inside = at === undefined || !isUncommitted ? null : `git -C ${shellWord(at)}`;

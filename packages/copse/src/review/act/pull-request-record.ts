@@ -1,12 +1,12 @@
 /** Records the state of a pull request on the board: changed, merged, or given up. */
 
-import { decided } from '../../kernel/decision.ts';
-import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
+import type { CommitId, TaskId } from '../../kernel/ids.ts';
 import type { PullRequest } from '../rules/pull-request.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { decideGiveUp, decideLand, decidePullRequest } from '../../tasks/rules/outcomes.ts';
 import { type Change, change } from '../../board/context.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { recordArtifact, recordLandedCommit } from '../../tasks/act/artifacts.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 
@@ -39,17 +39,8 @@ export async function recordChange(
 }
 
 /** An artifact, so that the address stays when the task is done. */
-async function addAddress(
-  { random }: RunContext,
-  change: Change,
-  task: TaskId,
-  address: string,
-): Promise<void> {
-  const known = await change.board.list('artifact', { task });
-  if (known.some((one) => one.kind === 'uri' && one.address === address)) return;
-  const id = brand<ArtifactId>(drawId('ar-', random));
-  const of = { task, at: change.at, kind: 'uri', address, title: 'its pull request' } as const;
-  await change.apply(decided({ type: 'artifact.added', id, ...of }));
+async function addAddress(context: RunContext, change: Change, task: TaskId, address: string): Promise<void> {
+  await recordArtifact(change, context, task, { kind: 'uri', address, title: 'its pull request' });
 }
 
 /** The task is done, and its dependants may start. */
@@ -61,6 +52,7 @@ export async function recordMerged(
   const outcome = await change(context, async (change) => {
     const task = await change.require('task', id);
     await change.apply(decideLand(task, { kind: 'pull_request', commit, head, hasAll }, change.at));
+    if (commit !== null) await recordLandedCommit(change, context, id, commit);
     await promoteDependants(change, id, context.node);
   });
   return outcome.kind === 'done' ? undefined : outcome.refusal.reason;

@@ -6,7 +6,7 @@
 import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { ForgeProblem } from '../port.ts';
-import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
+import { whyUnreachable } from '../../kernel/system/post-json.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';

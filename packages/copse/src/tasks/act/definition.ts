@@ -6,7 +6,13 @@ import { type Refusal, type Refused, refused } from '../../kernel/decision.ts';
 import type { AgentName, PlanId, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type Priority, parsePriority } from '../rules/priority.ts';
-import { type TaskDefinition, type TaskKind, type WorkItem, taskKinds } from '../rules/task.ts';
+import {
+  type ImportSource,
+  type TaskDefinition,
+  type TaskKind,
+  type WorkItem,
+  taskKinds,
+} from '../rules/task.ts';
 import { checkBody, checkName, checkTitle } from '../../kernel/text.ts';
 
 /** Only the given values; null clears a value. */
@@ -22,6 +28,7 @@ export interface DefinitionInput {
   readonly plan?: PlanId | null | undefined;
   readonly dependsOn?: readonly TaskId[] | undefined;
   readonly workItem?: WorkItem | null | undefined;
+  readonly from?: ImportSource | undefined;
 }
 
 type Changes = { -readonly [K in keyof TaskDefinition]?: TaskDefinition[K] };
@@ -81,6 +88,7 @@ function read(input: DefinitionInput, policy: Policy): Changes {
   if (input.dependsOn !== undefined)
     changes.dependsOn = list(input.dependsOn, 'dependencies', policy, (id) => id);
   if (input.workItem !== undefined) changes.workItem = input.workItem;
+  if (input.from !== undefined) changes.from = input.from;
   return changes;
 }
 

@@ -5,8 +5,10 @@ import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import {
   type AddedBy,
+  type ImportSource,
   type Task,
   type TaskDefinition,
+  type TaskKind,
   type TaskOrigin,
   type WorkItem,
   isAllowed,
@@ -28,10 +30,25 @@ export async function addTask(context: Context, input: DefinitionInput): Promise
   const read = readDefinition({ ...input, title: input.title ?? '' }, context.policy);
   if (read.kind === 'refused') return read;
   const definition = { ...blankDefinition(context.policy), ...read.changes };
+  const unfit = refuseImport(definition.kind, definition.from);
+  if (unfit) return unfit;
   return change(context, async (change) => {
     const addedBy = await requireMayAdd(change, context, definition);
     return createTask(change, context, definition, { addedBy });
   });
+}
+
+/** An import has a source from the beginning, and only an import has one. */
+function refuseImport(kind: TaskKind, from: ImportSource | undefined): Refused | undefined {
+  if (kind === 'import' && from === undefined)
+    return refused(
+      'invalid',
+      'An import needs the artifact or the task that it brings into the repository.',
+      'copse artifact list --all',
+      'copse add --help',
+    );
+  if (kind === 'import' || from === undefined) return undefined;
+  return refused('invalid', `A task that imports an artifact cannot be ${kind}.`, 'copse add --help');
 }
 
 /** In a transaction of the caller, which may record more with it: the firing of a schedule, the item of a source. */
@@ -63,7 +80,7 @@ async function requireMayAdd(
   return 'kind' in decision ? change.refuse(decision) : decision;
 }
 
-export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'workItem'> {
+export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'workItem' | 'from'> {
   readonly addDependencies?: readonly TaskId[];
   readonly removeDependencies?: readonly TaskId[];
 }
@@ -77,6 +94,8 @@ export async function editTask(context: Context, id: TaskId, input: TaskEditInpu
     if (changesDependencies) await change.board.lockDependencies();
     const task = await change.require('task', id);
     if (read.changes.plan) await change.require('plan', read.changes.plan);
+    const unfit = refuseImport(read.changes.kind ?? task.kind, task.from);
+    if (unfit && read.changes.kind !== undefined) change.refuse(unfit);
     if (!changesDependencies || Object.keys(read.changes).length > 0) {
       await change.apply(decideEdit(task, read.changes, change.at));
     }

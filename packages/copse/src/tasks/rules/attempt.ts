@@ -1,6 +1,7 @@
 /** An attempt: one process life inside a session. */
 
 import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
+import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import type {
   AttemptId,
   CommitId,
@@ -30,6 +31,24 @@ export interface Attempt {
   readonly lastSnapshot?: WorkSnapshot;
   /** Why its work does not reach the remote now. */
   readonly travelProblem?: string;
+  /** Hooks that began; each begins at most once. */
+  readonly hooks?: { readonly [H in HookName]?: HookRun };
+}
+
+export type HookName = 'before_run' | 'after_run' | 'on_error';
+
+interface HookRun {
+  readonly startedAt: Timestamp;
+  /** The process that runs it: the attempt's runner, or one that recovers the attempt. */
+  readonly by: HookRunner;
+  /** Absent while it runs, and for ever if its process was killed. */
+  readonly end?: { readonly at: Timestamp; readonly problem: string | null };
+}
+
+export interface HookRunner {
+  readonly node: NodeId;
+  readonly pid: number;
+  readonly startTime: number;
 }
 
 /** A snapshot on the remote, under the ref of the attempt's token. */
@@ -49,6 +68,9 @@ export type AttemptEvent =
   | (Of<'attempt.snapshotted'> & Pick<WorkSnapshot, 'commit' | 'head'> & { readonly readAt: Timestamp })
   /** Null: it reaches the remote again. */
   | (Of<'attempt.travel_problem'> & { readonly problem: string | null })
+  | (Of<'attempt.hook_started'> & { readonly hook: HookName; readonly by: HookRunner })
+  /** Null: it succeeded. */
+  | (Of<'attempt.hook_ended'> & { readonly hook: HookName; readonly problem: string | null })
   | (Of<'attempt.ended'> & { readonly reason: EndReason; readonly exitCode: number | null });
 
 export function evolveAttempt(attempt: Attempt | undefined, event: AttemptEvent): Attempt {
@@ -69,5 +91,32 @@ export function evolveAttempt(attempt: Attempt | undefined, event: AttemptEvent)
     const { travelProblem: _, ...rest } = before;
     return event.problem === null ? rest : { ...rest, travelProblem: event.problem };
   }
+  if (event.type === 'attempt.hook_started') {
+    const run = { startedAt: event.at, by: event.by };
+    return { ...before, hooks: { ...before.hooks, [event.hook]: run } };
+  }
+  if (event.type === 'attempt.hook_ended') {
+    const run = before.hooks?.[event.hook];
+    if (run === undefined)
+      throw new Error(`The hook ${event.hook} of ${before.id} ended without a beginning`);
+    const ended = { ...run, end: { at: event.at, problem: event.problem } };
+    return { ...before, hooks: { ...before.hooks, [event.hook]: ended } };
+  }
   return { ...before, end: { at: event.at, reason: event.reason, exitCode: event.exitCode } };
+}
+
+/** At most once for each attempt, by any process: a kill may leave a hook that began and did not end. */
+export function decideHookStart(
+  attempt: Attempt,
+  hook: HookName,
+  by: HookRunner,
+  at: Timestamp,
+): Decision<AttemptEvent> {
+  const { id, task, end, hooks } = attempt;
+  const isOver = end !== null;
+  if (isOver || hooks?.[hook] !== undefined) {
+    const why = isOver ? `${id} is over` : `it already began for ${id}`;
+    return refused('wrong_status', `The hook ${hook} of ${task} does not run: ${why}.`, `copse show ${task}`);
+  }
+  return decided({ type: 'attempt.hook_started', id, at, hook, by });
 }

@@ -46,7 +46,11 @@ export type TaskEvent =
   | Of<'task.promoted'>
   | (Of<'task.claimed'> & Granted)
   | (Of<'task.resumed'> & Granted)
-  | (Of<'task.restarted'> & { readonly grant: Granted | null })
+  | (Of<'task.restarted'> & {
+      readonly grant: Granted | null;
+      /** No person asked for it: which restart it is, and of how many. */
+      readonly automatic?: { readonly number: number; readonly of: number };
+    })
   | (Of<'task.handed_back'> & {
       readonly because: HandbackReason;
       readonly reason: string;
@@ -133,12 +137,13 @@ function changed(
     case 'task.claimed':
       return held(event.claim, since);
     case 'task.resumed':
-      return { ...held(event.claim, since), handbacks: {} };
+      return { ...held(event.claim, since), handbacks: {}, ...byPerson(task) };
     case 'task.restarted':
       return {
         ...(event.grant === null ? { state: waiting('ready', since) } : held(event.grant.claim, since)),
         retries: 0,
         handbacks: {},
+        ...(event.automatic === undefined ? byPerson(task) : { autoRestarts: event.automatic.number }),
       };
     case 'task.handed_back':
       return {
@@ -196,6 +201,11 @@ function changed(
     default:
       return unreachable(event);
   }
+}
+
+/** Records of older boards have no count, and get none. */
+function byPerson({ autoRestarts }: Task): Pick<Task, 'autoRestarts'> {
+  return autoRestarts === undefined ? {} : { autoRestarts: 0 };
 }
 
 /** Where a person moved it holds until an attempt takes it, or it needs none any more. */

@@ -18,7 +18,7 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, decideLanding } from '../../queue/rules/landing.ts';
-import type { Policy } from '../../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { type PullRequest, isSame } from '../../review/rules/pull-request.ts';
 import {
   type AttentionCause,
@@ -81,6 +81,8 @@ export function decideStuck(
   return decided({ type: 'task.stuck', id: task.id, at, reason, ...(isByCopse && { isByCopse }) });
 }
 
+const LOST_MACHINE_MS = defaultPolicy.lease.lostMachineMs;
+
 /** `token` belongs to the dead attempt: a crash that is noticed late must not end its successor. */
 export function decideCrash(
   task: Task,
@@ -96,6 +98,11 @@ export function decideCrash(
   const until = (at + backoffMs(retries, { firstMs, mostMs })) as Timestamp;
   const delay = retries < policy.maxRetries ? ({ until, because: 'crash' } as const) : null;
   return decided({ type: 'task.crashed', id: task.id, at, reason, retries, delay });
+}
+
+/** A machine that is lost says nothing about the task, which another one continues: its delays begin shorter. */
+export function afterLostMachine(policy: Policy['retry']): Policy['retry'] {
+  return { ...policy, firstBackoffMs: Math.min(policy.firstBackoffMs, LOST_MACHINE_MS) };
 }
 
 /** For work that its settings do not let pass: it is not retried. */

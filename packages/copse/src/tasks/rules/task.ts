@@ -10,6 +10,7 @@
 import type { RefusalCode, Refused } from '../../kernel/decision.ts';
 import type {
   AgentName,
+  ArtifactId,
   AttemptId,
   CommitId,
   FencingToken,
@@ -102,6 +103,14 @@ export interface TaskDefinition {
   readonly agent: AgentName | null;
   readonly accept: readonly string[];
   readonly workItem: WorkItem | null;
+  /** Of an import: what it brings into the repository. */
+  readonly from?: ImportSource;
+}
+
+/** One result of a task, or all that agents and people added to it (null). */
+export interface ImportSource {
+  readonly task: TaskId;
+  readonly artifact: ArtifactId | null;
 }
 
 /** One session's hold on a task. How long it lasts is the lease's matter: see claim.ts. */
@@ -124,6 +133,8 @@ export const handbackReasons = [
   'conflict',
   'checks',
   'unfit',
+  'no_artifact',
+  'not_imported',
 ] as const;
 export type HandbackReason = (typeof handbackReasons)[number];
 
@@ -247,6 +258,8 @@ export interface Task extends TaskDefinition {
   readonly token: FencingToken;
   /** Crashes since the last success or restart by a person. */
   readonly retries: number;
+  /** Automatic restarts since a person restarted or resumed it: see auto-restart.ts. */
+  readonly autoRestarts?: number;
   readonly handbacks: { readonly [R in HandbackReason]?: number };
   /** The latest session; `resume` continues its conversation. */
   readonly session: SessionId | null;
@@ -280,6 +293,7 @@ export const taskActions = [
   'pause',
   'cancel',
   'restart',
+  'restart_automatically',
   'resume',
   'move',
   'reset',
@@ -331,6 +345,7 @@ export const taskTransitions: Transitions = {
     landing: ['cancelled'],
   },
   restart: { stuck: ['in_progress'], failed: ['ready'] },
+  restart_automatically: { stuck: ['ready'], needs_attention: ['ready'] },
   resume: {
     paused: ['in_progress'],
     in_review: ['in_progress'],
@@ -392,6 +407,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   pause: (id) => `pause ${id}`,
   cancel: (id) => `cancel ${id}`,
   restart: (id) => `restart ${id}`,
+  restart_automatically: (id) => `restart ${id} automatically`,
   resume: (id) => `resume ${id}`,
   move: (id) => `move ${id}`,
   reset: (id) => `begin ${id} anew`,

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants, closeSync, openSync, statSync, writeSync } from 'node:fs';
-import { appendFile, mkdir, open } from 'node:fs/promises';
+import { appendFile, mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,15 +39,25 @@ const MARK = 'COPSE_COMMAND';
 
 export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
   if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
+  const input = await writeInput(request);
   for (const [index, command] of request.commands.entries()) {
     const log = path.join(request.logFolder, `${request.name}-${index + 1}.log`);
     // The log is appended to; the tail is that of this run.
     const from = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-    const ending = await runOne(command, request, log);
+    const ending = await runOne(command, request, { log, input });
     if (ending.because === 'exit' && ending.code === 0) continue;
     return { kind: 'failed', command, ...ending, tail: await tailOf(log, from), log };
   }
   return { kind: 'done', ran: request.commands.length };
+}
+
+/** A file, and no pipe: a command that reads none of it is not disturbed. Null: none is given. */
+async function writeInput({ input, name, logFolder, commands }: CommandsRequest): Promise<string | null> {
+  if (input === undefined || commands.length === 0) return null;
+  const file = path.join(logFolder, `${name}.json`);
+  await rm(file, { force: true });
+  await writeFile(file, input, { flag: 'wx', mode: 0o600 });
+  return file;
 }
 
 /** As `runCommands`; a sandbox that is not available fails the first command, with the reason in its log. */
@@ -76,9 +86,14 @@ interface Ending {
   readonly code: number | null;
 }
 
-async function runOne(command: string, request: CommandsRequest, log: string): Promise<Ending> {
-  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+async function runOne(
+  command: string,
+  request: CommandsRequest,
+  { log, input: file }: { readonly log: string; readonly input: string | null },
+): Promise<Ending> {
+  const { O_APPEND, O_CREAT, O_WRONLY, O_RDONLY, O_NOFOLLOW } = constants;
   const output = openSync(log, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  const input = file === null ? 'ignore' : openSync(file, O_RDONLY | O_NOFOLLOW);
   const id = randomUUID();
   try {
     writeSync(output, `$ ${command}\n`);
@@ -86,7 +101,7 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
     // In a group that is not its own, what it leaves running is ended with the rest of the group.
     const own = request.leavesNothing === true ? openGroup(`command-${id}`) : undefined;
     const group = own ?? request.group;
-    const watched = startWatched({ ...program, stdio: ['ignore', output, output], group });
+    const watched = startWatched({ ...program, stdio: [input, output, output], group });
     const endAll = async () => {
       const said = await endOf(watched, { id, group: own });
       if (said !== null) writeSync(output, `${said}\n`);
@@ -99,6 +114,7 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
     return { because: ended.because, code: ended.code };
   } finally {
     closeSync(output);
+    if (input !== 'ignore') closeSync(input);
   }
 }
 

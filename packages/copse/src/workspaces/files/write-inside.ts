@@ -22,13 +22,16 @@ export interface InsideFile {
   readonly scratch: string;
 }
 
-export async function writeInside({ root, file, scratch }: InsideFile, text: string): Promise<void> {
+export async function writeInside(
+  { root, file, scratch }: InsideFile,
+  text: string | Uint8Array,
+): Promise<void> {
   await withFolder(root, path.posix.dirname(file), (target) =>
     withFolder(root, scratch, async (aside) => replace(aside, target, path.posix.basename(file), text)),
   );
 }
 
-function replace(aside: string, target: string, name: string, text: string): void {
+function replace(aside: string, target: string, name: string, text: string | Uint8Array): void {
   try {
     writeAtomically(path.join(target, name), text, { mode: 0o644, temporaryFolder: aside });
   } catch (error) {

@@ -129,6 +129,8 @@ export interface CommandLines {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
+  /** What each of them reads from its standard input. It is kept beside the logs. */
+  readonly input?: string;
   /** For a folder that is removed afterwards: their processes are ended. */
   readonly leavesNothing?: boolean;
 }

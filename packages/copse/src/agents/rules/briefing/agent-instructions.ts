@@ -33,6 +33,7 @@ copse finish                 finished and committed (--summary "…")
 copse finish --no-changes    nothing has to be done
 copse stuck --reason "…"     only a person can decide how to continue
 copse add "…"                create a task for other work that you found
+copse artifact add <file>    a result: a file, or a URI
 \`\`\`
 
 The file \`.copse/session.json\` in the worktree does the same:
@@ -43,6 +44,7 @@ The file \`.copse/session.json\` in the worktree does the same:
   "status": "finished",
   "noChanges": false,
   "summary": "what was done",
+  "artifacts": [{ "file": "plot.png" }, { "uri": "https://example.com/raw" }],
   "ledger": [{ "kind": "learning", "text": "what the next agent should know" }]
 }
 \`\`\`

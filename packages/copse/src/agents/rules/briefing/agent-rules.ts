@@ -12,7 +12,7 @@ export function rulesFor(briefing: Briefing): string {
   return listed([...placeRules(briefing), ...commonRules(briefing)]);
 }
 
-function placeRules({ git, task, environment }: Briefing): readonly string[] {
+function placeRules({ git, task, environment, resultFolder }: Briefing): readonly string[] {
   const root = quoted(environment['COPSE_REPO_ROOT'] ?? 'the main checkout', lineLength);
   if (git !== null) {
     return [
@@ -30,7 +30,12 @@ function placeRules({ git, task, environment }: Briefing): readonly string[] {
       ...commitRules(task),
     ];
   }
-  return [`This task has no worktree. Change nothing in the repository (${root}).`];
+  const folder = resultFolder === null ? [] : [`Write files only here: ${quoted(resultFolder, lineLength)}`];
+  return [
+    `This task has no worktree. Change nothing in the repository (${root}).`,
+    ...folder,
+    'Its result is its artifacts: add every file and every address that you made. Without one, the task is not finished.',
+  ];
 }
 
 function commitRules({ id, isConventionRequired }: Briefing['task']): readonly string[] {
@@ -57,6 +62,7 @@ export function reportingFor({ report }: ContextNames): string {
     `copse phase working                          your phase: ${openPhases.join(', ')}`,
     'copse heartbeat                              still alive, during long work',
     `copse ledger add learning "…"                for the next agent: ${ledgerKinds.slice(0, -1).join(', ')}`,
+    'copse artifact add <file or URI>             a result of the task',
     'copse sync                                   merge what landed meanwhile into your branch',
   ];
   const file =
@@ -71,6 +77,7 @@ export function reportingFor({ report }: ContextNames): string {
               '{ "status": "finished", "summary": "what was done" }',
               '{ "status": "finished", "noChanges": true }',
               '{ "status": "stuck", "reason": "what must be decided" }',
+              '{ "status": "finished", "artifacts": [{ "file": "out/plot.png" }, { "uri": "https://…" }] }',
               '{ "phase": "working", "ledger": [{ "kind": "learning", "text": "…" }] }',
             ],
             lineLength,
@@ -79,8 +86,13 @@ export function reportingFor({ report }: ContextNames): string {
   return [fencedLines(commands, lineLength), ...file].join('\n');
 }
 
-export function finishingFor({ git, task }: Briefing): string {
+export function finishingFor({ git, task, imports, environment }: Briefing): string {
+  const hasNoFiles = environment['COPSE_WORKSPACE_STRATEGY'] === 'none';
   const steps = [
+    ...(hasNoFiles ? ['Add each result: `copse artifact add <file or URI>`.'] : []),
+    ...(imports.length === 0
+      ? []
+      : ['Compare each imported file with its original: the content must be the same.']),
     ...(git === null ? [] : ['Commit. `git status` must be clean.']),
     ...(task.accept.length === 0 ? [] : ['Run the accept commands yourself and fix what fails.']),
     'Write down what the next agent should know: `copse ledger add learning "…"`.',

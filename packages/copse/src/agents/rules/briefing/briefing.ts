@@ -9,6 +9,7 @@
 import type { BeginOf } from '../session/begin.ts';
 import type {
   AgentName,
+  ArtifactId,
   AttemptId,
   CommitId,
   PlanId,
@@ -54,7 +55,23 @@ export interface Briefing {
   readonly environment: Readonly<Record<string, string>>;
   /** Notes from preparing the workspace. */
   readonly notes: readonly string[];
+  /** What an import brings into the repository; empty for other tasks. */
+  readonly imports: readonly BriefedImport[];
+  /** For work without files: the folder for those that are its result. */
+  readonly resultFolder: string | null;
 }
+
+export type BriefedImport =
+  /** `file`: relative to the worktree. */
+  | {
+      readonly kind: 'file';
+      readonly id: ArtifactId;
+      readonly file: string;
+      readonly name: string;
+      readonly bytes: number;
+      readonly title: string | null;
+    }
+  | { readonly kind: 'uri'; readonly id: ArtifactId; readonly uri: string; readonly title: string | null };
 
 interface BriefedTask extends Pick<TaskDefinition, 'kind' | 'areas' | 'requires' | 'workItem'> {
   readonly id: TaskId;

@@ -18,11 +18,15 @@ export function sessionPromptText(briefing: Briefing, names: ContextNames): stri
     `You are working on task ${task.id}${where}. Its title:`,
     fencedLines([task.title], lineLength),
     whatHappened(briefing),
+    ...(briefing.imports.length === 0 ? [] : [IMPORT_PROMPT]),
     `Read ${quoted(names.context, lineLength)} first: it has the whole assignment, the ledger, the state of git and the rules. Then do the work.`,
     finishingFor(briefing),
   ];
   return `${parts.join('\n\n')}\n`;
 }
+
+const IMPORT_PROMPT =
+  'It is an import: copy the files that are listed under "Import" to where they belong in the repository, unchanged, and commit them.';
 
 /** Appended to the system prompt of the agent's program. */
 export function systemPromptText(briefing: Briefing, names: ContextNames): string {
@@ -114,6 +118,8 @@ const handbackTitles: Readonly<Record<HandbackReason, string>> = {
   conflict: CONFLICT_TITLE,
   checks: 'its checks fail',
   unfit: 'some systems cannot check out its files',
+  no_artifact: 'it has no artifact',
+  not_imported: 'the files to import are not in its commits',
 };
 
 const attentionTitles: Readonly<Record<AttentionCause, string>> = {
@@ -132,6 +138,9 @@ const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
   conflict: CONFLICT_ADVICE,
   checks: 'Fix it, and commit.',
   unfit: 'Fix the commits of your own branch; change nothing else.',
+  no_artifact:
+    'Add each result: `copse artifact add <file or URI>`. If nothing has to be done, run `copse finish --no-changes`.',
+  not_imported: 'Copy each file to where it belongs, byte for byte, and commit it.',
 };
 
 const attentionAdvice: Readonly<Record<AttentionCause, string>> = {

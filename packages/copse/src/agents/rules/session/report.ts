@@ -9,6 +9,7 @@
  *   summary          with `finished`: what was done, for the commit message and the pull request
  *   triedToFinish    the agent ran `copse finish` and was refused; written by that command
  *   ledger           entries for the next agent; each is recorded once
+ *   artifacts        results: {"file": …} in the folder of the task, or {"uri": …}; each is recorded once, at the finish
  *   heartbeat        any text or number; read and not used
  */
 
@@ -24,6 +25,13 @@ interface ReportedEntry {
   readonly text: string;
 }
 
+/** Either a file or a URI. */
+export interface ReportedArtifact {
+  readonly file?: string;
+  readonly uri?: string;
+  readonly title?: string;
+}
+
 export interface Report {
   readonly phase?: OpenPhase;
   readonly status?: ReportStatus;
@@ -32,6 +40,7 @@ export interface Report {
   readonly summary?: string;
   readonly triedToFinish?: boolean;
   readonly ledger?: readonly ReportedEntry[];
+  readonly artifacts?: readonly ReportedArtifact[];
   readonly heartbeat?: string;
 }
 
@@ -101,6 +110,7 @@ function reportFrom(value: Readonly<Record<string, unknown>>): ReportSeen {
   const reason = textOf(value['reason'], 'reason', ignored);
   const summary = textOf(value['summary'], 'summary', ignored);
   const ledger = entriesOf(value['ledger'], ignored);
+  const artifacts = artifactsOf(value['artifacts'], ignored);
   const heartbeat = heartbeatOf(value['heartbeat'], ignored);
   const report: Report = {
     ...(phase !== undefined && { phase }),
@@ -110,6 +120,7 @@ function reportFrom(value: Readonly<Record<string, unknown>>): ReportSeen {
     ...(summary !== undefined && { summary }),
     ...(triedToFinish !== undefined && { triedToFinish }),
     ...(ledger !== undefined && { ledger }),
+    ...(artifacts !== undefined && { artifacts }),
     ...(heartbeat !== undefined && { heartbeat }),
   };
   return { kind: 'report', report, ignored };
@@ -165,6 +176,41 @@ function entryOf(value: unknown, name: string, ignored: string[]): readonly Repo
   const text = textOf(value['text'], `${name}.text`, ignored);
   if (kind === undefined || text === undefined || text.trim() === '') return [];
   return [{ kind, text }];
+}
+
+function artifactsOf(value: unknown, ignored: string[]): readonly ReportedArtifact[] | undefined {
+  if (value == null) return undefined;
+  if (!Array.isArray(value)) {
+    ignored.push('artifacts must be a list of {"file": …} or {"uri": …}.');
+    return undefined;
+  }
+  const most = defaultPolicy.artifacts.perTask;
+  if (value.length > most)
+    ignored.push(`artifacts has ${value.length} entries; only the first ${most} were read.`);
+  return value
+    .slice(0, most)
+    .flatMap((entry: unknown, index) => artifactOf(entry, `artifacts[${index}]`, ignored));
+}
+
+function artifactOf(value: unknown, name: string, ignored: string[]): readonly ReportedArtifact[] {
+  if (!isRecord(value)) {
+    ignored.push(`${name} is ${brief(value)}: it must be {"file": …} or {"uri": …}.`);
+    return [];
+  }
+  const file = textOf(value['file'], `${name}.file`, ignored);
+  const uri = textOf(value['uri'], `${name}.uri`, ignored);
+  const title = textOf(value['title'], `${name}.title`, ignored);
+  if ((file === undefined) === (uri === undefined)) {
+    ignored.push(`${name} must have either a file or a uri.`);
+    return [];
+  }
+  return [
+    {
+      ...(file !== undefined && { file }),
+      ...(uri !== undefined && { uri }),
+      ...(title !== undefined && { title }),
+    },
+  ];
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

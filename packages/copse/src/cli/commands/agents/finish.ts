@@ -1,5 +1,6 @@
 import { finishByHand, previewFinish } from '../../../review/act/finish-here.ts';
 import { reportFinish } from '../../../agents/act/report.ts';
+import { addReportedHere } from '../../../agents/act/artifacts.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
@@ -21,6 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
     const report = { noChanges, summary: options.summary ?? null };
+    if (context.by.kind === 'session') await addReportedHere(context, task);
     const preview = () => withRun(cli, {}, (run) => previewFinish(run, task, report));
     const said = orFail(await reportFinish(context, about, report, preview));
     if (said === 'by_hand') {

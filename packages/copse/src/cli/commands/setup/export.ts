@@ -1,7 +1,9 @@
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { shown } from '../../../kernel/text.ts';
+import type { BoardLine } from '../../../board/rules/board-line.ts';
+import type { Artifact } from '../../../tasks/rules/ledger.ts';
+import { counted, shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
@@ -19,9 +21,11 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withBoard(cli, async ({ board }) => {
     const sink = file === '-' ? standardOutput(cli) : await newFile(path.resolve(cli.cwd, file), options);
     let lines = 0;
+    let kept = 0;
     let waiting = '';
     await board.exportTo(async (line) => {
       lines += 1;
+      if (isKeptFile(line)) kept += 1;
       waiting += `${JSON.stringify(line)}\n`;
       if (waiting.length < CHUNK) return;
       await sink.write(waiting);
@@ -29,8 +33,18 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     });
     await sink.write(waiting);
     await sink.end();
+    if (kept > 0)
+      cli.output.note(
+        `The export has ${counted(kept, 'artifact')} without the content: the files stay in .copse/artifacts of the machine that added them.`,
+      );
     if (file !== '-') cli.output.note(`Exported ${lines} lines to ${shown(file)}`);
   });
+}
+
+/** Patches can be made again from the commits. */
+function isKeptFile(line: BoardLine): boolean {
+  if (line.line !== 'record' || line.kind !== 'artifact') return false;
+  return (line.record as Artifact).kind === 'file';
 }
 
 interface Sink {

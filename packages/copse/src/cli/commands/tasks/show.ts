@@ -7,6 +7,7 @@ import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { attemptView, workspaceView } from '../../../operations/views/task-views.ts';
 import { itemView } from '../../../operations/views/source-views.ts';
+import { artifactText } from '../artifacts/artifact-text.ts';
 import { artifactView, ledgerView, taskView } from '../../../operations/views/views.ts';
 import type { Undoing } from '../../../queue/rules/undo-landing.ts';
 import { formatPriority } from '../../../tasks/rules/priority.ts';
@@ -157,7 +158,7 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
   }
   if (facts.artifacts.length > 0) output.line(`\n${output.style('bold', 'Artifacts')}`);
   // Each attempt records its results, which may be those of the one before.
-  const artifacts = new Set(facts.artifacts.map(({ kind, address }) => `${kind} ${shown(address)}`));
+  const artifacts = new Set(facts.artifacts.map(artifactText));
   for (const artifact of artifacts) output.line(`    ${artifact}`);
 }
 
@@ -216,6 +217,8 @@ function askedText(session: Session | undefined): string | null {
 const endedTexts: Readonly<Record<AttentionCause, string>> = {
   dirty: 'with uncommitted files',
   nothing_committed: 'without commits',
+  no_artifact: 'without an artifact',
+  not_imported: 'without the files to import',
   branch: 'with commits on another branch',
   commit_message: 'with unconventional commit messages',
   accept: 'while an accept command failed',

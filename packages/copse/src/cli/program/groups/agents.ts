@@ -13,6 +13,7 @@ export const agentsCommands: readonly CommandEntry[] = [
   { names: ['restart'], add: addRestart },
   { names: ['cancel'], add: addCancel },
   { names: ['cost'], add: addCost },
+  { names: ['stats'], add: addStats },
 ];
 
 function addAgents(program: CopseCommand, on: On): void {
@@ -154,4 +155,20 @@ function addCost(program: CopseCommand, on: On): void {
       ['copse cost --by agent --json', 'for scripts'],
     ])
     .action(on(() => import('../../commands/agents/cost.ts')));
+}
+
+function addStats(program: CopseCommand, on: On): void {
+  program
+    .command('stats')
+    .description('Show by week and agent how often work crashed, got stuck or was handed back.')
+    .option('--weeks <n>', 'how many weeks, with this one (default: 8)')
+    .option('--json', 'print { "weeks", "since", "rows": [...], "total" }')
+    .details(
+      'Counted from the events of the board. Weeks begin on Monday, local time. stuck and attention: tasks that stopped; handbacks: work that its agent got back; restarts: automatic ones (policy.max_stuck_restarts). Work by hand is not counted.',
+    )
+    .examples([
+      ['copse stats', 'the last 8 weeks'],
+      ['copse stats --weeks 1 --json', 'this week, for scripts'],
+    ])
+    .action(on(() => import('../../commands/board/stats.ts')));
 }

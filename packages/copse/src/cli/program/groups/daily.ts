@@ -39,6 +39,7 @@ function addAdd(program: CopseCommand, on: On): void {
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
     .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
+    .option('--from <artifact-or-task>', 'for --kind import: what to bring into the repository')
     .option('--item <source#id>', 'a work item of a source instead of a title, as github#12')
     .option('--json', 'print the task as JSON')
     .details(`Without options, a task is p${priority}, of kind ${kind}, and for any agent.`)

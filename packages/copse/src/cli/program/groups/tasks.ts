@@ -1,14 +1,19 @@
 /** Commands that change tasks, plans and the ledger. */
 
+import { sizeText } from '../../../explain/rules/amounts.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, byComma, withDefinition, taskHere } from '../parts.ts';
+
+const { artifacts } = defaultPolicy;
 
 export const tasksCommands: readonly CommandEntry[] = [
   { names: ['edit'], add: addEdit },
   { names: ['delete', 'rm'], add: addDelete },
   { names: ['plan', 'prd'], add: addPlan },
   { names: ['ledger'], add: addLedger },
+  { names: ['artifact'], add: addArtifact },
 ];
 
 function addEdit(program: CopseCommand, on: On): void {
@@ -116,3 +121,62 @@ function addLedger(program: CopseCommand, on: On): void {
     ])
     .action(on(() => import('../../commands/plans/ledger-list.ts')));
 }
+
+function addArtifact(program: CopseCommand, on: On): void {
+  const artifact = program
+    .command('artifact')
+    .description('Results of a task: commits, patches, files, URIs.');
+  artifact
+    .command('add')
+    .argument(
+      '<file-or-uri>',
+      'a file, which is copied, or a URI, which is kept as text (a file x:y is ./x:y)',
+    )
+    .description('Add a file or a URI to the results of a task.')
+    .option('--title <text>', 'what it is, in one line')
+    .option('--task <id>', 'the task (default: the task of the current worktree)')
+    .option('--json', 'print the artifact as JSON')
+    .details(
+      `A file may have ${sizeText(artifacts.fileBytes)}, all files of a task ${sizeText(artifacts.taskBytes)}, and a task at most ${artifacts.perTask} artifacts. Files stay on this machine. Copse never opens a URI.\nAn agent adds to its own task only, and only files in its worktree, or in the folder of a task without one.`,
+    )
+    .examples([
+      ['copse artifact add report.pdf --task a1b2 --title "Load test"', ''],
+      ['copse artifact add https://example.com/plot.png', 'in its worktree'],
+    ])
+    .action(on(() => import('../../commands/artifacts/add.ts')));
+  artifact
+    .command('list')
+    .argument('[id]', taskHere)
+    .description('List the artifacts of a task, or of all tasks.')
+    .option('--all', 'of all tasks (default outside of a worktree)')
+    .option('--json', 'print { "artifacts": [...] }')
+    .examples([
+      ['copse artifact list a1b2', ''],
+      ['copse artifact list --all --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/artifacts/list.ts')));
+  artifact
+    .command('show')
+    .argument('<artifact>', anArtifact)
+    .description('Show the kind, size, hash and author of an artifact, and where it is.')
+    .option('--json', 'print the artifact as JSON')
+    .examples([
+      ['copse artifact show ar-a1b2', ''],
+      ['copse artifact show ar-a1b2 --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/artifacts/show.ts')));
+  artifact
+    .command('get')
+    .argument('<artifact>', anArtifact)
+    .argument('[file]', 'where to write it (default: -, standard output)')
+    .description('Write the content of an artifact to a file or to standard output.')
+    .option('--force', 'replace the file if it exists')
+    .details('Its hash is checked first. The content is on the machine that added it.')
+    .examples([
+      ['copse artifact get ar-a1b2 report.pdf', ''],
+      ['copse artifact get ar-a1b2 > report.pdf', ''],
+    ])
+    .action(on(() => import('../../commands/artifacts/get.ts')));
+}
+
+const anArtifact = 'an artifact id, or the unique beginning of one';
