@@ -15,7 +15,11 @@ import {
   type TaskId,
   parseTaskId,
 } from '../kernel/ids.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { RecentCache } from '../kernel/recent-cache.ts';
 import type { Landing } from '../queue/rules/landing.ts';
+import { LandedSnapshots } from './landed-snapshots.ts';
+import { Repositories } from './repositories.ts';
 import { NodeDuty, type NodeNow } from './node-duty.ts';
 import { decideHandOvers, drainReason } from './rules/drain.ts';
 import type { QueueCause } from '../queue/rules/hand-back.ts';
@@ -38,15 +42,16 @@ import { removeFailed } from './remove-failed.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
-import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
-import { type OtherRepositories, type RunContext, contextOf } from '../queue/context.ts';
-import { splitTarget, targetIn } from '../queue/rules/target-name.ts';
+import { type RunContext, contextOf } from '../queue/context.ts';
+import { splitTarget } from '../queue/rules/target-name.ts';
 import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
 import { findLost, shareLeft } from '../agents/act/share-left.ts';
 import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
+
+const MOST_REMEMBERED = defaultPolicy.orchestratorMemory.tries;
 
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
 export type ReportProblem = (task: TaskId | null, reason: string) => void;
@@ -63,7 +68,7 @@ export interface Pass {
 }
 
 /**
- * What it keeps between passes; losing all of it only costs time.
+ * What it keeps between passes; losing all of it only costs time. Of what it tried and told, it keeps the latest.
  *
  *   duty          whether this node drains, and since when it knows
  *   leaseAges     how long each lease has not changed, on a clock that does not jump
@@ -75,7 +80,8 @@ export interface Pass {
  *   silences      what it saw of the leads of each repository's queues
  *   memories      merges and verdicts that it found out about those queues
  *   removalTried  when the removal of a task's worktree was last tried
- *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
+ *   repositories  the board's own, and those that agents of copse.yml name
+ *   landed        landed tasks whose snapshots are to be removed from the remote
  *   handedIn      when a finished commit was pushed for the leader of another machine
  *   lostLooked    the state of a task in which its worktree has nothing to hand in; `lostTried`: when that failed
  *   endingTried   when processes of an attempt could not be ended
@@ -85,6 +91,8 @@ export interface Pass {
 export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: ReportProblem;
+  readonly #repositories: Repositories;
+  readonly #landed: LandedSnapshots;
   readonly #duty: NodeDuty;
   readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
@@ -94,25 +102,25 @@ export class Orchestrator {
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
   readonly #silences = new Map<string | null, LeadSilence>();
-  readonly #removalTried = new Map<TaskId, number>();
-  readonly #toDrop = new Set<TaskId>();
-  #dropping: Promise<void> | null = null;
-  #dropFailedMs: number | undefined;
-  readonly #handedIn = new Map<LandingId, number>();
-  readonly #lostLooked = new Map<TaskId, string>();
-  readonly #lostTried = new Map<TaskId, number>();
-  readonly #endingTried = new Map<AttemptId, number>();
-  readonly #reported = new Map<TaskId, string>();
-  readonly #reportedNotes = new Set<string>();
+  readonly #removalTried = new RecentCache<TaskId, number>(MOST_REMEMBERED);
+  readonly #handedIn = new RecentCache<LandingId, number>(MOST_REMEMBERED);
+  readonly #lostLooked = new RecentCache<TaskId, string>(MOST_REMEMBERED);
+  readonly #lostTried = new RecentCache<TaskId, number>(MOST_REMEMBERED);
+  readonly #endingTried = new RecentCache<AttemptId, number>(MOST_REMEMBERED);
+  readonly #reported = new RecentCache<TaskId, string>(MOST_REMEMBERED);
+  readonly #reportedNotes = new RecentCache<string, true>(MOST_REMEMBERED);
   readonly #stopping = new AbortController();
 
   constructor(context: RunContext, onProblem: ReportProblem) {
     this.#context = context;
     this.#onProblem = onProblem;
+    const onNote = (reason: string) => this.#reportNote(reason);
+    this.#repositories = new Repositories(context, onNote);
+    this.#landed = new LandedSnapshots(context, this.#repositories, onNote);
     this.#duty = new NodeDuty(context);
-    this.#schedules = new ScheduleDuty(context, (reason) => this.#reportNote(reason));
+    this.#schedules = new ScheduleDuty(context, onNote);
     this.#pullRequests = new PullRequests(context, (task, reason) => this.#report(task, reason));
-    this.#sources = new SourceDuty(context, (reason) => this.#reportNote(reason));
+    this.#sources = new SourceDuty(context, onNote);
   }
 
   async pass(): Promise<Pass> {
@@ -121,16 +129,16 @@ export class Orchestrator {
     this.#recoverCrashed(running, here);
     this.#handOver(running, here);
     await this.#endLeftovers(running);
-    const landings = await this.#landings();
+    const landings = await this.#repositories.landings();
     this.#handIn(landings);
-    this.#dropLanded();
+    this.#landed.pass();
     if (here.leads) await this.#land(landings);
     if (here.draining.kind === 'no') {
       await this.#schedules.pass();
       await restartDue(this.#context);
     }
     // Read again: areas of tasks that have just landed are free.
-    const schedule = await this.#schedule(running, await this.#landings());
+    const schedule = await this.#schedule(running, await this.#repositories.landings());
     await this.#lookAtWorktrees();
     this.#sources.pass();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
@@ -157,15 +165,15 @@ export class Orchestrator {
       const reason = `${drainReason(node)}, and ${recovery.reason}`;
       this.#end(recovery.task, async () =>
         isStopped
-          ? handOver(await this.#of(recovery.task), recovery, { because: 'drained', reason })
-          : recover(await this.#of(recovery.task), recovery),
+          ? handOver(await this.#repositories.of(recovery.task), recovery, { because: 'drained', reason })
+          : recover(await this.#repositories.of(recovery.task), recovery),
       );
     }
   }
 
   #handOver(running: readonly RunningTask[], { node, draining }: NodeNow): void {
     for (const { held, ...why } of decideHandOvers(running, node, draining.kind === 'over'))
-      this.#end(held.task, async () => handOver(await this.#of(held.task), held, why));
+      this.#end(held.task, async () => handOver(await this.#repositories.of(held.task), held, why));
   }
 
   #end(task: TaskId, work: () => Promise<Outcome<unknown>>): void {
@@ -179,7 +187,7 @@ export class Orchestrator {
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
     const running = await observeRunning(this.#context, this.#leaseAges);
-    const schedule = await this.#schedule(running, await this.#landings());
+    const schedule = await this.#schedule(running, await this.#repositories.landings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }
@@ -189,7 +197,7 @@ export class Orchestrator {
     return (
       this.#background.size === 0 &&
       this.#leading.size === 0 &&
-      this.#dropping === null &&
+      this.#landed.isQuiet &&
       this.#sources.isQuiet
     );
   }
@@ -199,7 +207,7 @@ export class Orchestrator {
       await Promise.all([
         ...this.#background.values(),
         ...this.#leading.values(),
-        this.#dropping,
+        this.#landed.settle(),
         this.#sources.settle(),
       ]);
   }
@@ -214,7 +222,7 @@ export class Orchestrator {
     // On a board in a file the next process of this machine goes on with them.
     if (this.#context.board.engine !== 'postgres') return;
     for (const [root, silence] of this.#silences)
-      await giveBackLeads(root === null ? this.#context : await this.#at(root), silence);
+      await giveBackLeads(await this.#repositories.at(root), silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
@@ -254,45 +262,13 @@ export class Orchestrator {
     return begun;
   }
 
-  /** Of every repository, with the names that the board gives to targets. */
-  async #landings(): Promise<readonly Landing[]> {
-    const own = await this.#context.board.openLandings();
-    const others = await this.#elsewhere();
-    const all = [...own];
-    for (const { root, board } of others)
-      for (const landing of await board.openLandings())
-        all.push({ ...landing, target: targetIn(root, landing.target) });
-    return all;
-  }
-
-  /** Those that are there: one that is gone is reported, and keeps no other from being worked in. */
-  async #elsewhere(): Promise<readonly RunContext[]> {
-    const { elsewhere } = this.#context;
-    const found: RunContext[] = [];
-    for (const root of elsewhere?.roots ?? []) {
-      try {
-        found.push(await (elsewhere as OtherRepositories).at(root));
-      } catch (error) {
-        this.#reportNote(error instanceof Error ? error.message : String(error));
-      }
-    }
-    return found;
-  }
-
-  /** What works on the task, in its repository. */
-  async #of(task: TaskId): Promise<RunContext> {
-    return contextOf(this.#context, await this.#context.board.get('task', task));
-  }
-
   /** Waits for landings, so that new work builds on them; checks and slow landings go on in the background. */
   async #land(landings: readonly Landing[]): Promise<void> {
-    const { clock, merging, policy } = this.#context;
+    const { clock, policy } = this.#context;
     const waited = new AbortController();
     const patience = clock.sleep(policy.orchestration.landFirstMs, waited.signal);
     // A target whose move was interrupted is led even if nothing waits: its checkout is locked until then.
-    const unsettled = [...merging.unsettledTargets()];
-    for (const other of await this.#elsewhere())
-      for (const target of other.merging.unsettledTargets()) unsettled.push(targetIn(other.root, target));
+    const unsettled = await this.#repositories.unsettledTargets();
     const targets = new Set([...landings.map((landing) => landing.target), ...unsettled]);
     this.#forgetLeads(targets);
     for (const target of targets) {
@@ -321,8 +297,7 @@ export class Orchestrator {
 
   async #lead(named: BranchName, onBusy: () => void): Promise<void> {
     try {
-      const { root, branch: target } = splitTarget(named);
-      const context = root === null ? this.#context : await this.#at(root);
+      const { root, context, target } = await this.#repositories.ofTarget(named);
       const memory = this.#memories.get(named) ?? newQueueMemory(context);
       this.#memories.set(named, memory);
       const queueOf = (lead: Lead) => ({
@@ -341,52 +316,10 @@ export class Orchestrator {
     }
   }
 
-  async #at(root: string): Promise<RunContext> {
-    const { elsewhere } = this.#context;
-    if (elsewhere === undefined) throw new Error(`This process does not work in ${root}`);
-    return elsewhere.at(root);
-  }
-
   #afterLanding({ task, notes }: LandedTask): void {
     for (const note of notes) this.#onProblem(task, note);
     this.#removeWorktree(task);
-    this.#toDrop.add(task);
-    this.#dropLanded();
-  }
-
-  /** Removes the snapshots of landed tasks from the remote, many in one push. A later pass repeats a push that failed. */
-  #dropLanded(): void {
-    if (this.#dropping !== null || this.#toDrop.size === 0) return;
-    if (this.#isTooSoon(this.#dropFailedMs)) return;
-    const tasks = [...this.#toDrop];
-    const drop = async () => {
-      const problem = await this.#dropFrom(tasks);
-      this.#dropFailedMs = problem === null ? undefined : this.#context.clock.elapsedMs();
-      if (problem !== null) return this.#reportNote(`Snapshots are still on the remote: ${problem}`);
-      for (const task of tasks) this.#toDrop.delete(task);
-    };
-    this.#dropping = drop()
-      .catch((error: unknown) => {
-        this.#dropFailedMs = this.#context.clock.elapsedMs();
-        this.#reportNote(error instanceof Error ? error.message : String(error));
-      })
-      .finally(() => {
-        this.#dropping = null;
-        this.#dropLanded();
-      });
-  }
-
-  async #dropFrom(tasks: readonly TaskId[]): Promise<string | null> {
-    const places = new Map<RunContext, TaskId[]>();
-    for (const task of tasks) {
-      const context = await this.#of(task);
-      places.set(context, [...(places.get(context) ?? []), task]);
-    }
-    for (const [context, some] of places) {
-      const problem = await dropShared(context, some);
-      if (problem !== null) return problem;
-    }
-    return null;
+    this.#landed.add(task);
   }
 
   /** For leaders of other machines, which say on the board what they lack. */
@@ -396,8 +329,7 @@ export class Orchestrator {
         continue;
       this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
       this.#inBackground(landing.task, async () => {
-        const { root, branch: target } = splitTarget(landing.target);
-        const context = root === null ? this.#context : await this.#at(root);
+        const { context, target } = await this.#repositories.ofTarget(landing.target);
         await handIn(context, { ...landing, target }, this.#stopping.signal);
       });
     }
@@ -432,7 +364,7 @@ export class Orchestrator {
       // It has just started, or its runner is about to exit.
       if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
       this.#inBackground(attempt.task, async () => {
-        const remaining = await endLeftBehind(await this.#of(attempt.task), id);
+        const remaining = await endLeftBehind(await this.#repositories.of(attempt.task), id);
         if (remaining.length === 0) return;
         this.#endingTried.set(id, this.#context.clock.elapsedMs());
         const found = `Cannot end these processes of its last attempt: ${processList(remaining)}.`;
@@ -443,8 +375,7 @@ export class Orchestrator {
 
   async #lookAtWorktrees(): Promise<void> {
     const { board } = this.#context;
-    const all = [this.#context, ...(await this.#elsewhere())];
-    for (const { name } of all.flatMap(({ git }) => git.worktrees())) {
+    for (const name of await this.#repositories.worktreeNames()) {
       const id = parseTaskId(name);
       if (id === undefined || this.#background.has(id)) continue;
       const task = await board.get('task', id);
@@ -466,7 +397,7 @@ export class Orchestrator {
     if (!(await sharesWork(context))) return;
     const lost = await findLost(context, task);
     if (lost === 'running') return;
-    if (lost === 'none') return void this.#lostLooked.set(id, seen);
+    if (lost === 'none') return this.#lostLooked.set(id, seen);
     this.#inBackground(id, async () => {
       const problem = await shareLeft(context, lost);
       if (problem === null) this.#lostLooked.set(id, seen);
@@ -484,7 +415,7 @@ export class Orchestrator {
   #removeWorktree(task: TaskId): void {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const context = await this.#of(task);
+      const context = await this.#repositories.of(task);
       const removed = await removeLanded(context, task);
       // One that is on another machine is removed there.
       if (removed.kind === 'refused' && (await workspaceOf(context, task)) !== undefined)
@@ -500,7 +431,7 @@ export class Orchestrator {
     if (this.#background.has(task)) return;
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const removed = await removeFailed(await this.#of(task), task);
+      const removed = await removeFailed(await this.#repositories.of(task), task);
       if (removed?.kind === 'refused') this.#report(task, removed.reason);
     });
   }
@@ -515,8 +446,8 @@ export class Orchestrator {
   }
 
   #reportNote(reason: string): void {
-    if (this.#reportedNotes.has(reason)) return;
-    this.#reportedNotes.add(reason);
+    if (this.#reportedNotes.get(reason) !== undefined) return;
+    this.#reportedNotes.set(reason, true);
     this.#onProblem(null, reason);
   }
 
