@@ -262,6 +262,11 @@ async function expectTroubles(day: Day): Promise<void> {
   expect(handedBack).toEqual(['conflict', 'conflict', 'conflict']);
   const resolvers = day.said('resolved').map(({ slug }) => slug.replace(/-(left|right)$/, ''));
   expect(resolvers.toSorted()).toEqual(['pair-one', 'pair-three', 'pair-two']);
+  const told = of('item.reported').flatMap((event) =>
+    'phase' in event && event.phase === 'done' ? [event.id] : [],
+  );
+  expect(new Set(told).size).toBe(told.length);
+  expect(told).toHaveLength(issues.length + 1 + boxes.length);
   expect(of('delivery.received')).not.toHaveLength(0);
   expect(of('schedule.fired')).toHaveLength(1);
 }
