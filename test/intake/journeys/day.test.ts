@@ -89,7 +89,7 @@ async function morning(day: Day): Promise<void> {
   day.allow('pairs.go');
 }
 
-/** A runner is killed, a person answers and restarts, an issue is filed and announced, requests come twice. */
+/** A runner is killed, a person answers, an issue is filed and announced, requests come twice. */
 async function noon(day: Day): Promise<void> {
   const { server, at, run } = day;
   await printed(['cancel', abandoned], at);
@@ -98,7 +98,8 @@ async function noon(day: Day): Promise<void> {
   const held = await run.context.board.get('task', killed);
   const attempt = held?.state.status === 'in_progress' ? held.state.claim.attempt : null;
   const runner = attempt && (await run.context.board.get('attempt', attempt))?.process;
-  expect(kill(runner?.pid ?? 0, 'SIGKILL')).toBe(true);
+  if (!runner) expect.fail('The task has no runner');
+  expect(kill(runner.pid, 'SIGKILL')).toBe(true);
 
   const asking = await day.taskOf('Ask first');
   await day.becomes(asking, 'stuck');
@@ -106,9 +107,6 @@ async function noon(day: Day): Promise<void> {
   const person = { cwd: run.folder, env: run.env };
   const answered = await copseProcess(['restart', asking, '--answer', 'Paint it green'], person);
   expect(answered).toMatchObject({ code: 0 });
-  const lost = await day.taskOf('Lost key');
-  await day.becomes(lost, 'stuck');
-  expect(await copseProcess(['restart', lost], person)).toMatchObject({ code: 0 });
 
   server.file(late);
   const body = JSON.stringify({ action: 'labeled', issue: { number: server.issues.length } });
@@ -258,6 +256,13 @@ async function expectTroubles(day: Day): Promise<void> {
   };
   expect(await titles(of('task.crashed').map(({ id }) => id))).toEqual(['Crash here', 'Killed there']);
   expect(await titles(of('task.stuck').map(({ id }) => id))).toEqual(['Ask first', 'Lost key']);
+  const restarted = of('task.restarted').map((event) => [event.id, 'automatic' in event]);
+  expect(restarted.toSorted()).toEqual(
+    [
+      [await day.taskOf('Ask first'), false],
+      [await day.taskOf('Lost key'), true],
+    ].toSorted(),
+  );
   const handedBack = of('task.handed_back').map((event) => ('because' in event ? event.because : ''));
   expect(handedBack).toEqual(['conflict', 'conflict', 'conflict']);
   const resolvers = day.said('resolved').map(({ slug }) => slug.replace(/-(left|right)$/, ''));

@@ -150,6 +150,7 @@ function configuration(day: string): object {
     policy: {
       first_backoff: '100ms',
       max_backoff: '200ms',
+      max_stuck_restarts: 1,
       poll_interval: '300ms',
       min_free_memory: '50MB',
       min_free_disk: '50MB',
