@@ -22,7 +22,7 @@ export interface Evidence {
   readonly problems: readonly string[];
 }
 
-interface SourceFile {
+export interface SourceFile {
   /** Relative to the repository root, with slashes. */
   readonly path: string;
   readonly text: string;
@@ -34,7 +34,7 @@ interface Promised {
   readonly sentence: string;
 }
 
-interface Tag {
+export interface Tag {
   readonly id: string;
   readonly path: string;
   readonly line: number;
@@ -44,7 +44,10 @@ interface Tag {
 
 export function generateEvidence(root: string): Evidence {
   const promises = readPromises(readFileSync(join(root, PROMISES), 'utf8'));
-  return evidenceFrom(promises, testSources(root).flatMap(readTags));
+  return evidenceFrom(
+    promises,
+    testSources(root).flatMap((source) => readTags(source)),
+  );
 }
 
 export function evidenceFrom(promises: readonly Promised[], tags: readonly Tag[]): Evidence {
@@ -80,12 +83,13 @@ export function readPromises(page: string): readonly Promised[] {
   });
 }
 
-const TAG = /^\s*\/\/ promise: (.*)$/;
-
-export function readTags({ path, text }: SourceFile): readonly Tag[] {
+/** Of the lines `// promise: a, b`, or of those with another first word. */
+export function readTags({ path, text }: SourceFile, word = 'promise'): readonly Tag[] {
+  const mark = `// ${word}: `;
   const lines = text.split('\n');
   const tagged = lines.flatMap((line, index) => {
-    const ids = TAG.exec(line)?.[1]?.split(',') ?? [];
+    const trimmed = line.trim();
+    const ids = trimmed.startsWith(mark) ? trimmed.slice(mark.length).split(',') : [];
     return ids.map((id) => ({ id: id.trim(), index }));
   });
   if (tagged.length === 0) return [];
@@ -169,7 +173,7 @@ function renderPromise({ id, sentence }: Promised, tags: readonly Tag[]): readon
   ];
 }
 
-function testSources(root: string): readonly SourceFile[] {
+export function testSources(root: string): readonly SourceFile[] {
   return globSync('test/**/*.ts', { cwd: root, exclude: ['**/node_modules'] })
     .map((name) => name.split(sep).join('/'))
     .toSorted()

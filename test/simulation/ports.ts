@@ -110,6 +110,7 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     mainGitDir: null,
     home: node.root,
     settings: config.workspace,
+    settingsOf: () => Promise.resolve(undefined),
     target: undefined,
     agents,
     sources: [],

@@ -205,6 +205,7 @@ describe('how Codex fails', () => {
 describe('how Codex is started', () => {
   const turn = newTurn(area, { systemPrompt: 'Say "hello"\n\\ and \u007f.' });
 
+  // setting: agents.<name>.model
   test('resumes its conversation, in the sandbox of the policy, without asking', () => {
     const { argv, prompt } = commandOf({ permissions: 'all', model: 'm' }, { ...turn, conversation: thread });
     expect(argv.slice(0, 2)).toEqual(['codex', 'exec']);

@@ -28,6 +28,7 @@ const request: DockerRequest = {
   hasTerminal: false,
 };
 
+// setting: agents.<name>.docker.image
 it('the program and its arguments come after the image, so Docker takes none of them as an option', () => {
   expect(dockerArguments(program, request).slice(-6)).toEqual(['some/image:1', ...program.argv]);
 });

@@ -29,6 +29,7 @@ const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
   // promise: sandbox-files, sandbox-network, sandbox-hidden
+  // setting: agents.<name>.sandbox, agents.<name>.sandbox_hosts
   it('can do its work and report, and cannot change anything else', { timeout: 180_000 }, async () => {
     const site = new Site(area);
     const around = await Around.open(site.place, site.folder);
@@ -100,6 +101,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
   });
 
   // promise: sandbox-files, checks-confined
+  // setting: landing.sandbox
   it(
     'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
     { timeout: 120_000 },

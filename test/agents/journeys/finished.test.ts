@@ -141,6 +141,7 @@ test('an agent that moves main itself is told so, and a person has to look', asy
   expect(await other.statuses()).toEqual({ 'goes round': 'done' });
 });
 
+// setting: agents.<name>.workspace.push_on_success, agents.<name>.workspace.on_push_failure
 test('a push that may fail is a warning that why shows', async () => {
   const other = newScene(area, {
     agents: {

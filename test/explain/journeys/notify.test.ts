@@ -126,6 +126,7 @@ describe('without an orchestrator', () => {
     expect(webhook.received[0]?.body['text']).toContain('First?');
   });
 
+  // setting: notifications.desktop, notifications.bell
   test('--test sends through every channel and says which ones work', async () => {
     const webhook = await newWebhook(204);
     const scene = newScene(area, webhookAt(webhook, []));
@@ -142,6 +143,7 @@ describe('without an orchestrator', () => {
 });
 
 describe('an orchestrator', () => {
+  // setting: notifications.webhook, notifications.events
   test('sends each event that needs a person once through every channel, and only the configured kinds', async () => {
     const desktop = newDesktop(area, 'plain');
     const webhook = await newWebhook(204);

@@ -2,42 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 
-import type { Timer } from '../../../packages/copse/src/kernel/clock.ts';
-import { type Timestamp, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import { Paced } from '../../../packages/copse/src/intake/forges/paced.ts';
-import type { SourceMemories, SourceMemory } from '../../../packages/copse/src/intake/port.ts';
-import { fetchApi } from '../../../packages/copse/src/review/forges/api.ts';
-import { IssueServer, faults } from '../../support/issue-server/server.ts';
-
-const START = 1_700_000_000_000;
-
-async function newPaced() {
-  const server = await IssueServer.start('github');
-  let nowMs = START;
-  const sleeps: number[] = [];
-  const clock: Timer = {
-    now: () => timestamp(nowMs),
-    elapsedMs: () => nowMs,
-    sleep: async (ms) => {
-      sleeps.push(ms);
-      nowMs += ms;
-    },
-  };
-  let memory: SourceMemory = { syncedAt: null, problem: null, limit: null };
-  let wrote: Timestamp | null = null;
-  const memories: SourceMemories = {
-    load: () => memory,
-    save: (_, change) => (memory = { ...memory, ...change }),
-    wroteAt: () => wrote,
-    wrote: (at) => (wrote = at),
-  };
-  const headers = { authorization: `Bearer ${server.token}` };
-  const base = new URL(server.address);
-  const api = async () => fetchApi({ base, secret: server.token, headers, timeoutMs: 5_000 });
-  const paced = new Paced({ source: 'github', clock, memories, api });
-  const wait = (ms: number) => (nowMs += ms);
-  return { server, paced, sleeps, wait, memory: () => memory };
-}
+import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import { START, newPaced } from '../../support/issue-server/paced.ts';
+import { faults } from '../../support/issue-server/server.ts';
 
 const ISSUES = 'repos/octo/trees/issues';
 
@@ -74,6 +41,25 @@ describe('a request', () => {
     wait(120_001);
     expect(await paced.get(`${ISSUES}/1`)).toMatchObject({ kind: 'answered' });
     expect(memory().limit).toEqual({ remaining: 4_999, until: null });
+  });
+
+  it('waits for no limit that ends later than a server would say, or that a wrong clock computed', async () => {
+    const { server, paced, wait, memory } = await newPaced();
+    server.file('One');
+    server.instead.push(faults.primaryLimit(START));
+    const most = START + defaultPolicy.sources.mostLimitedMs;
+    expect(await paced.get(`${ISSUES}/1`)).toMatchObject({ kind: 'failed', until: most });
+    expect(memory().limit?.until).toBe(most);
+    // The clock was days ahead when the limit was noted.
+    wait(-3 * 86_400_000);
+    expect(await paced.get(`${ISSUES}/1`)).toMatchObject({ kind: 'answered' });
+  });
+
+  it('keeps only so many answers to ask for again', async () => {
+    const { server, paced } = await newPaced('github', { mostAnswers: 2 });
+    server.file('One');
+    for (const page of ['a', 'b', 'c', 'a', 'c']) await paced.get(`${ISSUES}/1?page=${page}`);
+    expect(server.requests.map(({ status }) => status)).toEqual([200, 200, 200, 200, 304]);
   });
 
   it('waits as long as a secondary limit says', async () => {

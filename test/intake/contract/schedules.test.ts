@@ -10,6 +10,7 @@ import {
   runSchedule,
   setSchedules,
 } from '../../../packages/copse/src/intake/act/schedules.ts';
+import { ScheduleDuty } from '../../../packages/copse/src/intake/act/schedule-duty.ts';
 import type { Intake, WaitingItem } from '../../../packages/copse/src/intake/ports/intake.ts';
 import { replay } from '../../../packages/copse/src/board/rules/event.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
@@ -94,6 +95,7 @@ describe.each(engines)('a schedule on %s', (engine) => {
     },
   );
 
+  // setting: agents.<name>.schedules.<name>.work_source
   it('takes the item of its source in the transaction of its task, and starts nothing without one', async () => {
     await using place = await newPlace(engine);
     const clock = new FakeClock('2026-01-01T00:00Z');
@@ -153,6 +155,52 @@ describe('the schedules of copse.yml', () => {
     await setSchedules(there, intakeWith(), telling);
     expect(await next()).toEqual([]);
     await expectReplayed(here.board);
+  });
+
+  it('that a command of another copse.yml touches keep their times; that another machine has others is told once', async () => {
+    await using place = await newPlace('sqlite');
+    const clock = new FakeClock('2026-01-01T00:00Z');
+    const here = machine(await place.open(), clock, 'n-1');
+    const there = machine(await place.open(), clock, 'n-2');
+    const hourly = { ...nightly, timing: { type: 'interval', everyMs: 3_600_000 } } as const;
+    const told: string[] = [];
+    const duty = new ScheduleDuty({ ...here, intake: intakeWith(nightly) }, (reason) => told.push(reason));
+    await duty.pass();
+    must(await pauseSchedule(there, intakeWith(hourly), hourly));
+    must(await resumeSchedule(there, intakeWith(hourly), hourly));
+    must(await runSchedule(there, intakeWith(hourly), hourly));
+    expect(await here.board.list('schedule')).toMatchObject([
+      { timing: nightly.timing, definedBy: 'n-1', nextAt: Date.parse('2026-01-01T06:00Z') },
+    ]);
+    await duty.pass();
+    expect(told).toEqual([]);
+    await setSchedules(there, intakeWith(hourly), telling);
+    await duty.pass();
+    await duty.pass();
+    expect(told).toEqual([expect.stringMatching(/^Schedule coder\/nightly .*n-2.*copse schedule show/)]);
+    // The other one gives it up: it is defined here again.
+    await setSchedules(there, intakeWith(), telling);
+    await duty.pass();
+    expect(await here.board.list('schedule')).toMatchObject([{ timing: nightly.timing, definedBy: 'n-1' }]);
+  });
+
+  it('do not start beside a run that goes on, although a person started another one meanwhile', async () => {
+    await using place = await newPlace('sqlite');
+    const clock = new FakeClock('2026-01-01T00:00Z');
+    const context = machine(await place.open(), clock);
+    const intake = intakeWith(nightly);
+    await setSchedules(context, intake, telling);
+    clock.set('2026-01-01T06:00Z');
+    expect(await fireDue(context, intake, telling)).toMatchObject([{ task: {} }]);
+    const { id } = must(await runSchedule(context, intake, nightly));
+    must(
+      await change(context, async (change) => {
+        await change.apply(decideCancel(await change.require('task', id), undefined, null, change.at));
+      }),
+    );
+    clock.set('2026-01-02T06:00Z');
+    expect(await fireDue(context, intake, telling)).toMatchObject([{ task: null }]);
+    expect(await context.board.list('schedule')).toMatchObject([{ lastPassed: { because: 'overlap' } }]);
   });
 
   it('that cannot be used are told, and stop no other', async () => {

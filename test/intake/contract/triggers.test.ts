@@ -61,6 +61,7 @@ const refusal = {
 
 // promise: request-genuine-once
 describe.each(engines)('a request on %s', (engine) => {
+  // setting: triggers.<name>.type, triggers.<name>.secret_variable, triggers.<name>.secret_file
   it.each(['deploy', 'from-github', 'from-gitlab'])(
     'to %s starts one task, whoever repeats it',
     async (name) => {
@@ -138,6 +139,7 @@ describe('a request', () => {
     expect(await send(genuine(name, 'd-2', bodyOfOne))).toMatchObject({ value: { kind: 'replayed' } });
   });
 
+  // setting: triggers.<name>.work_source
   it('to a trigger with a source only wakes it: what the source says decides', async () => {
     await using place = await newPlace('sqlite');
     const context = contextOf(await place.open());

@@ -57,7 +57,7 @@ describe('a look that ends', () => {
       const lines = ['{"id":1,"title":"One","depends_on":[2]}', '{"id":2,"title":"Two"}'].join('\n');
       const site = newSourceSite(
         area,
-        { type: 'command', command: 'cat items' },
+        { type: 'command', command: 'cat "{folder}/items"' },
         { files: { items: lines } },
       );
       expect(await look(site, step)).toBe(true);

@@ -13,6 +13,8 @@ const area = newArea();
 describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
   const named = (number: number) => (kind === 'linear' ? `ENG-${number}` : String(number));
   // promise: item-once
+  // setting: sources.<name>.label, sources.<name>.repo, sources.<name>.project, sources.<name>.team
+  // setting: sources.<name>.type=github, sources.<name>.type=gitlab, sources.<name>.type=linear
   test('each open issue with the label becomes one task, after those that block it', async () => {
     const site = await newIssueSite(area, kind);
     const { server, at } = site;
@@ -58,6 +60,7 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
     expect(await printed(['sources', 'show', 'src'], at)).toContain('changed upstream');
   });
 
+  // setting: sources.<name>.on_closed
   test.each([
     ['keeps', 'keep', 'ready'],
     ['cancels', 'cancel', 'cancelled'],
@@ -74,6 +77,7 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
   });
 
   // promise: item-only-from
+  // setting: sources.<name>.only_from
   test('with only_from, an issue becomes a task only if one of these set the label last', async () => {
     const site = await newIssueSite(area, kind, { only_from: ['Ann'] });
     const { server, at } = site;
@@ -90,6 +94,7 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
   });
 
   // promise: status-comment-once
+  // setting: sources.<name>.status_labels
   test('a lost answer makes no second comment; the comment is edited in place, with labels if asked for', async () => {
     const site = await newIssueSite(area, kind, kind === 'linear' ? {} : { status_labels: true });
     const { server, at } = site;

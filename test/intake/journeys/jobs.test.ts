@@ -73,6 +73,7 @@ async function makeDue({ cwd }: RunOptions, id: string): Promise<void> {
 }
 
 describe('copse jobs', () => {
+  // setting: agents.<name>.schedules.<name>.prompt, triggers.<name>.agent, triggers.<name>.prompt
   test('tells what started each run, its item, result, duration, summary and error', () => {
     const told = jobs.map(({ by, schedule, trigger, item, result, summary, error }) =>
       [by, schedule ?? trigger, item?.id ?? null, result, summary, error].join(' '),
@@ -131,6 +132,8 @@ test('branches get the schedule, the job and the day of their task', async () =>
 });
 
 describe('copse schedule', () => {
+  // setting: agents.<name>.schedules.<name>.cron, agents.<name>.schedules.<name>.time_zone
+  // setting: agents.<name>.schedules.<name>.type=cron
   test('list says the times in words, and the next three in its time zone', async () => {
     const text = await printed(['schedule', 'list'], scene.at);
     expect(text).toContain('worker/nightly  at 06:00 on Monday to Friday (Europe/Berlin)');

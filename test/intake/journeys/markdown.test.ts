@@ -1,6 +1,6 @@
 /** A list in the repository and a program as sources. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
@@ -27,6 +27,7 @@ function newListSite() {
 
 describe('a list', () => {
   // promise: tick-lands
+  // setting: sources.<name>.files, sources.<name>.type=markdown
   test('becomes tasks, and its boxes are ticked by commits that land', async () => {
     const site = newListSite();
     expect((await copse(['orchestrate', '--until-idle'], site.at)).code).toBe(0);
@@ -81,7 +82,7 @@ describe('a list', () => {
 });
 
 describe('a program', () => {
-  const command = 'cat items';
+  const command = 'cat "{folder}/items"';
   test.each([
     ['prints a line that is no item', '{"id":1}\n', 'Line 1 is not an item'],
     ['prints no JSON', 'x\n', 'Line 1 is not an item'],
@@ -94,15 +95,38 @@ describe('a program', () => {
     });
   });
 
+  test('of the repository is not run: landed work could change it', async () => {
+    const files = { items: '#!/bin/sh\ntouch ran\n' };
+    const site = newSourceSite(area, { type: 'command', command: './items' }, { files });
+    chmodSync(path.join(site.folder, 'items'), 0o755);
+    const check = await copse(['config', 'check'], site.at);
+    expect(check).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('sources.src.command runs ./items'),
+    });
+    const { stderr } = await copse(['sources', 'sync'], site.at);
+    expect(stderr).toContain('The command runs ./items of the repository, which agents can change.');
+    // Also where the sentence does not see it.
+    const hidden = newSourceSite(area, { type: 'command', command: 'eval ./items' }, { files });
+    chmodSync(path.join(hidden.folder, 'items'), 0o755);
+    expect((await copse(['sources', 'sync'], hidden.at)).stderr).toContain('not found');
+    for (const one of [site, hidden]) expect(existsSync(path.join(one.folder, 'ran'))).toBe(false);
+  });
+
+  // setting: sources.<name>.command, sources.<name>.type=command
   test('that fails closes no item; one that no longer prints an item does', async () => {
     const files = { items: '{"id":1,"title":"One"}\n' };
     const site = newSourceSite(area, { type: 'command', command, on_closed: 'cancel' }, { files });
     await printed(['sources', 'sync'], site.at);
     git(site.folder, 'rm', '--quiet', 'items');
     const { stderr } = await copse(['sources', 'sync'], site.at);
-    expect(stderr).toContain('The command failed (1): cat: items: No such file');
+    expect(stderr).toMatch(/The command failed \(1\): cat: .*items.*: No such file/);
     expect(await tasksOf(site)).toMatchObject([{ status: 'ready' }]);
     writeFileSync(path.join(site.folder, 'items'), '');
+    const nothing = await copse(['sources', 'sync'], site.at);
+    expect(nothing.stderr).toContain('printed nothing, and 1 item would count as closed');
+    expect(await tasksOf(site)).toMatchObject([{ status: 'ready' }]);
+    writeFileSync(path.join(site.folder, 'items'), '[]\n');
     expect(await printed(['sources', 'sync'], site.at)).toContain('src#1 was closed');
     expect(await tasksOf(site)).toMatchObject([{ status: 'cancelled' }]);
   });

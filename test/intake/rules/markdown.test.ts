@@ -2,7 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { identify, parseList, withTicks } from '../../../packages/copse/src/intake/rules/markdown.ts';
+import {
+  MOST_ENTRIES,
+  identify,
+  parseList,
+  withTicks,
+} from '../../../packages/copse/src/intake/rules/markdown.ts';
 
 const titles = (text: string) => parseList(text).map(({ title }) => title);
 
@@ -44,7 +49,7 @@ describe('a list', () => {
 
 describe('an item', () => {
   const first = identify('TODO.md', parseList('- [ ] Add a login page\n- [ ] Same\n- [ ] Same'), []);
-  const known = first.map(({ id, title }) => ({ item: id, title, isClosed: false, report: null }));
+  const known = first.map(({ id, title }) => ({ item: id, title, isClosed: false, isWaiting: true }));
   const again = (text: string) => identify('TODO.md', parseList(text), known).map(({ id }) => id);
   const [login = '', same = '', second = ''] = first.map(({ id }) => id);
 
@@ -70,21 +75,58 @@ describe('an item', () => {
   });
 
   it('that is done gives its id to no other line', () => {
-    const done = { item: login, title: 'Add a login page', isClosed: true, report: null };
+    const done = { item: login, title: 'Add a login page', isClosed: true, isWaiting: true };
     const [next] = identify('TODO.md', parseList('- [ ] Add a good login page'), [done]);
     expect(next?.id).not.toBe(login);
+  });
+
+  it('whose task has begun gives its id to no line with another title', () => {
+    const begun = { item: login, title: 'Add a login page', isClosed: false, isWaiting: false };
+    const [next] = identify('TODO.md', parseList('- [ ] Remove the login page'), [begun]);
+    expect(next?.id).not.toBe(login);
+    expect(identify('TODO.md', parseList('- [ ] Add a login page'), [begun])[0]?.id).toBe(login);
   });
 
   it('does not take the id of one with other words, nor one that was used before', () => {
     const [other = ''] = again('- [ ] Remove the printer');
     expect([login, same, second]).not.toContain(other);
-    const renamed = [{ item: login, title: 'Add a good login page', isClosed: false, report: null }];
+    const renamed = [{ item: login, title: 'Add a good login page', isClosed: false, isWaiting: true }];
     const found = identify(
       'TODO.md',
       parseList('- [ ] Add a good login page\n- [ ] Add a login page'),
       renamed,
     );
     expect(found.map(({ id }) => id)).toEqual([login, `${login}-2`]);
+  });
+});
+
+describe('a file that is made to be slow', () => {
+  it.each([
+    ['many empty lines in a text', `- [ ] a\n  x${'\n'.repeat(60_000)}  y`, 1],
+    ['many lines in a text', `- [ ] a\n${'  x\n'.repeat(200_000)}`, 1],
+    ['many boxes with one title', '- [ ] same\n'.repeat(MOST_ENTRIES), MOST_ENTRIES],
+    [
+      'many boxes',
+      Array.from({ length: MOST_ENTRIES }, (_, at) => `- [ ] box ${at}`).join('\n'),
+      MOST_ENTRIES,
+    ],
+  ])('is read in a moment: %s', (_, text, count) => {
+    const began = process.cpuUsage();
+    const all = parseList(text);
+    const first = identify('TODO.md', all, []);
+    const known = first.map(({ id }, at) => ({
+      item: id,
+      title: `was ${at}`,
+      isClosed: false,
+      isWaiting: true,
+    }));
+    expect(new Set(identify('TODO.md', all, known).map(({ id }) => id)).size).toBe(count);
+    const { user, system } = process.cpuUsage(began);
+    expect((user + system) / 1_000).toBeLessThan(3_000);
+  });
+
+  it('may have too many boxes', () => {
+    expect(() => parseList('- [ ] x\n'.repeat(MOST_ENTRIES + 1))).toThrow(`more than ${MOST_ENTRIES} boxes`);
   });
 });
 

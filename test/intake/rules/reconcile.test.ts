@@ -3,8 +3,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { type Item, itemKey, textMark } from '../../../packages/copse/src/intake/rules/item.ts';
-import { type TaskNow, planSync, textOf } from '../../../packages/copse/src/intake/rules/reconcile.ts';
-import { dueReport, reportText } from '../../../packages/copse/src/intake/rules/report.ts';
+import {
+  type TaskNow,
+  planSync,
+  textOf,
+  whyNotLetIn,
+} from '../../../packages/copse/src/intake/rules/reconcile.ts';
+import { dueReport, isTickDue, reportText } from '../../../packages/copse/src/intake/rules/report.ts';
 import type { SeenItem } from '../../../packages/copse/src/intake/rules/source.ts';
 import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { taskStatuses } from '../../../packages/copse/src/tasks/rules/task.ts';
@@ -95,6 +100,35 @@ describe('an item', () => {
     expect(kinds([seen({ body: 'other', author: null })], [item()], ready, only)).toEqual(['note']);
   });
 
+  // promise: item-only-from
+  it.each([
+    ['changed before the label was set', { author: 'eve', updatedAt: at }, true],
+    ['changed after the label was set', { author: 'eve', updatedAt: timestamp(at + 1) }, false],
+    ['changed at an unknown time', { author: 'eve', updatedAt: null }, false],
+    ['changed after it by a trusted author', { author: 'ann', updatedAt: timestamp(at + 1) }, true],
+    ['printed by a program, which has no such times', { author: 'eve' }, true],
+  ])('of a stranger that was %s', (_, over, isLetIn) => {
+    const why = whyNotLetIn(['Ann'], seen(over), { by: 'ann', at });
+    expect(why === null).toBe(isLetIn);
+    if (why !== null) expect(why).toContain('set it again');
+    expect(whyNotLetIn(null, seen(over), { by: 'eve', at })).toBeNull();
+    expect(whyNotLetIn(['Ann'], seen(over), { by: 'eve', at })).toBe('eve is not among only_from');
+  });
+
+  it('of another repository is neither changed nor closed by one with the same number', () => {
+    const url = (name: string) => `https://github.com/octo/${name}/issues/1`;
+    const other = seen({ url: url('bushes'), title: 'Not the same', isClosed: true });
+    expect(plan([other], [item({ url: url('trees') })])).toMatchObject([
+      { kind: 'leave', why: expect.stringContaining('give the source another name') },
+    ]);
+    expect(kinds([seen({ url: url('Trees') })], [item({ url: url('trees') })])).toEqual([]);
+  });
+
+  it('that could not be read is not closed', () => {
+    const facts = { settings: keep, seen: [], known: [item()], taskOf: () => ready };
+    expect(planSync({ ...facts, unread: new Set(['1']) })).toEqual([]);
+  });
+
   it.each([
     ['closed', [seen({ isClosed: true })]],
     ['gone', []],
@@ -167,6 +201,12 @@ describe('a report', () => {
     expect(dueReport(told('working'), 'ready')).toBe('queued');
     expect(dueReport(told('working'), undefined)).toBe('cancelled');
     expect(dueReport(told('done'), 'in_progress')).toBe('working');
+  });
+
+  it('ticks a box only if its line still says what was done', () => {
+    expect(isTickDue(item(), 'done')).toBe(true);
+    expect(isTickDue(item(), 'review')).toBe(false);
+    expect(isTickDue(item({ changedAt: at }), 'done')).toBe(false);
   });
 
   it('says no reason: the item may be public', () => {

@@ -10,8 +10,8 @@ import {
   type ScheduleDefinition,
   decideDue,
   evolveSchedule,
+  goingStatuses,
   intervalAfter,
-  isGoing,
 } from '../../../packages/copse/src/intake/rules/schedule.ts';
 import {
   type AgentName,
@@ -95,6 +95,7 @@ describe('a time', () => {
     expect(scene.fired).toEqual(['2026-01-01T06:00', '2026-01-02T06:00']);
   });
 
+  // setting: agents.<name>.schedules.<name>.interval, agents.<name>.schedules.<name>.type=interval
   test('of an interval keeps its distance from the one before, also after a late look', () => {
     const start = at('2026-01-01T00:00Z');
     const scene = new Scene('2026-01-01T00:00Z', intervalAfter(3_600_000, start));
@@ -137,6 +138,7 @@ describe('after days without an orchestrator', () => {
     expect(scene.fired.at(-1)).toBe('2026-01-06T06:00');
   });
 
+  // setting: agents.<name>.schedules.<name>.missed
   test('missed: all starts a run for each, one after another', () => {
     const scene = new Scene('2026-01-01T00:00Z', daily(), { missed: 'all' }).pass(late);
     expect([scene.fired.length, scene.schedule.owed]).toEqual([1, 4]);
@@ -168,6 +170,7 @@ describe('while the last run goes on', () => {
     expect(scene.passed).toEqual(['overlap']);
   });
 
+  // setting: agents.<name>.schedules.<name>.overlap
   test('overlap: queue starts once when it has ended, however many times passed', () => {
     const scene = new Scene('2026-01-01T00:00Z', daily(), { overlap: 'queue' });
     for (const day of [1, 2, 3]) scene.pass(`2026-01-0${day}T06:00Z`);
@@ -177,9 +180,8 @@ describe('while the last run goes on', () => {
   });
 
   test('a run goes on until an agent can do nothing more without a person', () => {
-    const going = taskStatuses.filter((status) => isGoing(status));
+    const going = taskStatuses.filter((status) => goingStatuses.includes(status));
     expect(going).toEqual(['pending', 'ready', 'in_progress', 'paused', 'landing']);
-    expect(isGoing(undefined)).toBe(false);
   });
 });
 
@@ -195,6 +197,42 @@ describe('a clock that went back', () => {
     scene.pass('2026-01-02T00:00Z');
     expect(scene.passed).toEqual(['clock']);
     expect(scene.pass('2026-01-02T06:00Z').fired).toEqual(['2026-02-01T06:00', '2026-01-02T06:00']);
+  });
+});
+
+describe('an interval whose times a wrong clock computed', () => {
+  const hour = 3_600_000;
+  /** Times count from the recorded next one, as in a run. */
+  const hourly = (set: string, rules: Partial<Rules> = {}) => {
+    const made: Scene[] = [];
+    const after: After = (moment) => intervalAfter(hour, made[0]?.schedule.nextAt ?? at(set))(moment);
+    made.push(new Scene(set, after, rules));
+    return made[0] as Scene;
+  };
+
+  test.each(['skip', 'once', 'all'] as const)(
+    'that was years ahead goes on within an hour (%s)',
+    (missed) => {
+      const scene = hourly('2026-01-01T00:00Z', { missed }).pass('2031-01-01T00:30Z', { isEachDone: true });
+      const before = scene.fired.length;
+      scene.done().pass('2026-01-01T02:10Z', { isEachDone: true });
+      expect(scene.passed.at(-1)).toBe('clock');
+      expect(scene.schedule.nextAt).toBeLessThanOrEqual(at('2026-01-01T03:10Z'));
+      const next = new Date(scene.schedule.nextAt ?? 0).toISOString();
+      scene.done().pass(next, { isEachDone: true });
+      expect(scene.fired.length).toBeGreaterThan(before);
+    },
+  );
+
+  test('is resumed from the present', () => {
+    expect(intervalAfter(hour, at('2031-01-01T00:30Z'))(at('2026-01-01T02:10Z'))).toBe(
+      at('2026-01-01T02:30Z'),
+    );
+  });
+
+  test('on another machine, less than an hour ahead, changes nothing', () => {
+    const scene = new Scene('2026-01-01T00:00Z', daily()).pass('2026-01-01T06:00Z').done();
+    expect(scene.pass('2026-01-01T05:01Z').passed).toEqual([]);
   });
 });
 

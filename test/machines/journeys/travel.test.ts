@@ -40,6 +40,7 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
 esac`;
 
 // promise: finished-work-shared
+// setting: board
 it('two machines land what either of them finished, and leave nothing behind', async () => {
   await using fleet = await Fleet.open(area, 2, { agent: AGENT, policy: { max_agents: 3 } });
   const tasks = await fleet.add('one', 'two', 'three', 'four', 'five', 'six');

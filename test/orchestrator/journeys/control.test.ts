@@ -126,6 +126,7 @@ describe('while agents work', () => {
     );
   });
 
+  // setting: agents.<name>.terminal
   test.skipIf(!hasTmux)('an agent in tmux has a terminal to join, and its log too', async () => {
     const at = { ...scene.at, env: { TMUX_TMPDIR } };
     const name = `copse-${id('in tmux')}`;

@@ -23,6 +23,7 @@ async function cancelled(scene: Scene): Promise<string> {
   return task;
 }
 
+// setting: maintenance.worktree_cleanup.max_worktree_age
 test('an orchestrator sweeps at its start, says what it removed, and remembers when', async () => {
   const scene = newScene(area, {
     sections: { maintenance: { worktree_cleanup: { max_worktree_age: '0' } } },
@@ -38,6 +39,7 @@ test('an orchestrator sweeps at its start, says what it removed, and remembers w
   expect(Object.keys(sweeps)).toEqual(['all', 'sessions']);
 });
 
+// setting: maintenance.worktree_cleanup.enabled
 test('a cleanup that is switched off leaves everything, until a person sweeps by the same plan', async () => {
   const cleanup = { enabled: false, max_worktree_age: '0' };
   const scene = newScene(area, { sections: { maintenance: { worktree_cleanup: cleanup } } });
@@ -57,6 +59,7 @@ test('a cleanup that is switched off leaves everything, until a person sweeps by
   expect(await printed(['sweep', '--dry-run', '--verbose'], scene.at)).toContain('stays: Removed');
 });
 
+// setting: maintenance.worktree_cleanup.cleanup_on_startup
 test('without cleanup_on_startup, a start sweeps nothing', async () => {
   const cleanup = { cleanup_on_startup: false, max_worktree_age: '0' };
   const scene = newScene(area, { sections: { maintenance: { worktree_cleanup: cleanup } } });
@@ -66,6 +69,7 @@ test('without cleanup_on_startup, a start sweeps nothing', async () => {
   expect(existsSync(worktree(scene, task))).toBe(true);
 });
 
+// setting: agents.<name>.workspace.cleanup_on_failure
 test('cleanup_on_failure removes the worktree of a failed task, rescued first; its branch stays, and so do the worktrees of other agents', async () => {
   const agents = { tidy: { workspace: { cleanup_on_failure: true } }, plain: {} };
   const scene = newScene(area, { agents, policy: { max_retries: 1 } });

@@ -105,6 +105,7 @@ describe('a run', () => {
     expect(Object.keys(others)).toHaveLength(11);
   });
 
+  // setting: agents.<name>.max
   test('runs tasks in the same area, or with a single agent, one after another', async () => {
     const events = await scene.events();
     const at = (type: string, title: string) =>
@@ -131,6 +132,7 @@ describe('a run', () => {
     expect(await printed(['logs', crashed, '--all'], scene.at)).toBe('boom\n');
   });
 
+  // setting: agents.<name>.limits.time
   test('ends agents that time out, ignore signals, or leave processes behind', async () => {
     expect(await scene.why(id('hangs'))).toContain('it took longer than its limit of 2 s');
     expect(processesOf(area)).toEqual([]);
@@ -153,6 +155,7 @@ describe('a run', () => {
     expect(stdout.length).toBeGreaterThan(10_000_000);
   });
 
+  // setting: agents.<name>.hooks.before_run, agents.<name>.hooks.after_run, agents.<name>.hooks.on_error
   test('runs the hooks around each attempt, and shows the output of a failed one', async () => {
     const [good, bad] = [id('has hooks'), id('has hooks, fails')];
     const hooks = readFileSync(path.join(area, 'hooks'), 'utf8').trimEnd().split('\n');

@@ -105,6 +105,7 @@ describe('a ready task', () => {
     });
   });
 
+  // setting: policy.max_agents
   it('waits when the machine is at its limit of sessions; those elsewhere do not count', () => {
     const here = [busy('cp-1', { agentHere: claude.name }), busy('cp-2', { agentHere: claude.name })];
     expect(schedule({ busy: here }).place(task())).toMatchObject({ waiting: { kind: 'node_limit', max: 2 } });

@@ -24,6 +24,7 @@ describe('verdicts', () => {
     expect(results.map(logOf)).toEqual(['first\n', 'second; $HOME\n']);
   });
 
+  // setting: landing.checks.<name>.command
   it('the first check that is not green ends the run', async () => {
     const ran = path.join(area, 'ran');
     const results = done(

@@ -34,6 +34,7 @@ describe('promise 1: with checks, the target only ever points at a tree that was
     expectNeverRewound(scene);
   });
 
+  // setting: landing.every_commit_green
   it('every commit green: each change’s result was also checked alone', async () => {
     await using scene = new QueueScene(area, 'every commit green', { landing: { every_commit_green: true } });
     const good = [await scene.queue('good 1'), await scene.queue('good 2'), await scene.queue('good 3')];

@@ -24,6 +24,7 @@ function branch(scene: Scene, id: string): string {
   return scene.git('for-each-ref', '--format=%(objectname)', `refs/heads/${id}/`);
 }
 
+// setting: landing.lockfiles, landing.merge_drivers
 test('drivers and commands of copse.yml resolve conflicts without a question', async () => {
   const scene = newScene(area, {
     sections: {
@@ -130,6 +131,7 @@ async function collide(options: SceneOptions, resolver = '') {
   return { scene, first, other, waiting, output: await scene.up() };
 }
 
+// setting: landing.on_conflict
 test.each(['rebase', 'squash'])(
   'on_conflict: task makes a task that merges both, with %s',
   async (method) => {

@@ -53,6 +53,7 @@ describe('without a remote', () => {
   });
 
   // promise: authorship-kept
+  // setting: agents.<name>.landing.method, landing.method
   test('each method leaves the documented history, with the task in it', () => {
     const ofTask = (title: string, format: string) =>
       scene
@@ -110,6 +111,7 @@ describe('without a remote', () => {
     expect(existsSync(path.join(scene.folder, '.worktrees', id('kept')))).toBe(true);
   });
 
+  // setting: agents.<name>.landing.target
   test('reviewed work lands on the target of its agent after an approval, and only then its dependants start', async () => {
     expect(await scene.statuses()).toMatchObject({
       kept: 'done',
@@ -173,6 +175,7 @@ describe('with a remote', () => {
     expect(scene.git('rev-parse', 'main')).toBe(git(scene.remote, 'rev-parse', 'main'));
   });
 
+  // setting: landing.on_push_failure, landing.push
   test('a refused push leaves the task to a person, or is only reported, as configured', async () => {
     const [failing, warning] = [withRemote('fail'), withRemote('warn')] as const;
     const ids = await Promise.all(

@@ -229,6 +229,7 @@ describe('without an API of the forge', () => {
 describe('a push or a pull request that fails', () => {
   const REFUSAL = 'no branches on Fridays';
 
+  // setting: workspace.on_push_failure
   test('is retried, left to a person, or only reported, as configured; no work is lost', async () => {
     const sites = await Promise.all(
       (['retry', 'fail', 'warn'] as const).map(async (onFailure) => {
@@ -285,6 +286,7 @@ describe('a push or a pull request that fails', () => {
 });
 
 describe('push_on_success', () => {
+  // setting: workspace.push_on_success
   test('pushes the branch of work that waits for a person, and follows it', async () => {
     const site = await newSite({ workspace: { push_on_success: true }, landing: { policy: 'review' } });
     const id = await site.add('Reviewed', 'commit one one.txt');
@@ -317,6 +319,7 @@ describe('push_on_success', () => {
   });
 });
 
+// setting: workspace.create_pr, landing.forge
 test('work by hand becomes a pull request at once, with create_pr under any policy', async () => {
   const site = await newSite({ kind: 'github', workspace: { create_pr: true }, landing: { policy: 'auto' } });
   const { id } = await answer<{ id: string }>(['add', 'By hand'], site.at);

@@ -36,8 +36,9 @@ export function githubIssues(server: IssueServer, asked: Request): Answer {
     case 'GET events':
       return server.page(asked, [
         { event: 'mentioned', actor: { login: 'eve' } },
-        ...issue.events.map(({ is, label, by }) => ({
+        ...issue.events.map(({ is, label, by, at }) => ({
           event: is,
+          created_at: at,
           actor: { login: by },
           label: { name: label },
         })),
@@ -90,6 +91,7 @@ function shape(issue: Issue) {
     html_url: `https://github.com/octo/trees/issues/${issue.number}`,
     number: issue.number,
     title: issue.title,
+    updated_at: issue.updatedAt,
     user: { login: issue.author, type: 'User' },
     labels: Array.from(issue.labels, (name) => ({ name })),
     state: issue.isClosed ? 'closed' : 'open',

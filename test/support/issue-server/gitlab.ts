@@ -43,7 +43,8 @@ export function gitlabIssues(server: IssueServer, asked: Request): Answer {
     case 'GET resource_label_events':
       return server.page(
         asked,
-        issue.events.map(({ is, label, by }) => ({
+        issue.events.map(({ is, label, by, at }) => ({
+          created_at: at,
           user: { username: by },
           action: is === 'labeled' ? 'add' : 'remove',
           // Null for a label that was deleted.
@@ -70,6 +71,7 @@ function shape(issue: Issue) {
     iid: issue.number,
     project_id: 7,
     title: issue.title,
+    updated_at: issue.updatedAt,
     description: issue.body === '' ? null : issue.body,
     state: issue.isClosed ? 'closed' : 'opened',
     labels: [...issue.labels],

@@ -40,8 +40,8 @@ export function linearIssues(server: IssueServer, { method, path, headers, body 
   }
   if (query.includes('history(')) {
     const nodes = issue.events
-      .map(({ label, by }, at) => ({
-        createdAt: `2026-01-01T00:00:${String(at).padStart(2, '0')}.000Z`,
+      .map(({ label, by, at }) => ({
+        createdAt: at,
         actor: { displayName: by },
         addedLabels: [{ name: label }],
       }))
@@ -57,6 +57,7 @@ function shape(server: IssueServer, issue: Issue) {
   return {
     identifier: `ENG-${issue.number}`,
     title: issue.title,
+    updatedAt: issue.updatedAt,
     description: issue.body === '' ? null : issue.body,
     url: `https://linear.app/octo/issue/ENG-${issue.number}/slug`,
     creator: { displayName: issue.author },

@@ -34,7 +34,14 @@ export interface Issue {
   readonly author: string;
   isClosed: boolean;
   readonly labels: Set<string>;
-  readonly events: { readonly is: 'labeled' | 'unlabeled'; readonly label: string; readonly by: string }[];
+  readonly events: {
+    readonly is: 'labeled' | 'unlabeled';
+    readonly label: string;
+    readonly by: string;
+    readonly at: string;
+  }[];
+  /** When it was last labelled, or edited by `edit`. */
+  updatedAt: string;
   readonly comments: { readonly id: number; readonly key: string; readonly author: string; text: string }[];
   /** Numbers of issues that come first, and of its parts. */
   readonly blockedBy: number[];
@@ -57,6 +64,7 @@ export class IssueServer {
   remaining = 4_999;
   address = '';
   #ids = 1_000;
+  #seconds = 0;
 
   private constructor(kind: IssueServer['kind']) {
     this.kind = kind;
@@ -95,6 +103,7 @@ export class IssueServer {
       isClosed: false,
       labels: new Set(),
       events: [],
+      updatedAt: this.#tick(),
       comments: [],
       blockedBy: [],
       parts: [],
@@ -106,7 +115,19 @@ export class IssueServer {
 
   label(issue: Issue, label: string, by: string): void {
     issue.labels.add(label);
-    issue.events.push({ is: 'labeled', label, by });
+    issue.updatedAt = this.#tick();
+    issue.events.push({ is: 'labeled', label, by, at: issue.updatedAt });
+  }
+
+  /** As a person does it in the browser: the time of the last change moves. */
+  edit(issue: Issue, text: Partial<Pick<Issue, 'title' | 'body'>>): void {
+    Object.assign(issue, text, { updatedAt: this.#tick() });
+  }
+
+  /** A second later than the last one. */
+  #tick(): string {
+    this.#seconds += 1;
+    return new Date(Date.UTC(2026, 0, 1) + this.#seconds * 1_000).toISOString();
   }
 
   comment(issue: Issue, text: string, author = this.login, key = ''): { readonly id: number } {

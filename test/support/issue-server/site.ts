@@ -25,7 +25,10 @@ export function newSourceSite(
   { env = {}, files = {}, sections = {} }: SiteOptions = {},
 ): SourceSite {
   const folder = newRepository(area);
-  const config = { sources: { src: source }, ...sections };
+  // A command does not start in the repository.
+  const command = String(source['command'] ?? '').replaceAll('{folder}', folder);
+  const own = 'command' in source ? { ...source, command } : source;
+  const config = { sources: { src: own }, ...sections };
   for (const [name, text] of Object.entries({ ...files, 'copse.yml': JSON.stringify(config) }))
     writeFileSync(path.join(folder, name), text);
   git(folder, 'add', '--all');

@@ -24,6 +24,8 @@ export function sweeperOf(
     policy: { ...defaultPolicy, maintenance: { ...defaultPolicy.maintenance, ...maintenance } },
     leftovers: openLeftovers({ cwd: project.folder, env: process.env }),
     isOrchestrated: false,
+    // Its time is a test's own.
+    trashClock: undefined,
     cleanupOnFailure: () => false,
     ...set,
   };

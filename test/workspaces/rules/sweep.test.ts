@@ -14,6 +14,10 @@ import {
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { taskStatuses } from '../../../packages/copse/src/tasks/rules/task.ts';
 import { type RemovalFacts, decideRemoval } from '../../../packages/copse/src/workspaces/rules/removal.ts';
+import {
+  type TrashClock,
+  trustClock,
+} from '../../../packages/copse/src/workspaces/rules/sweep/trash-clock.ts';
 import { decideDueSweep } from '../../../packages/copse/src/workspaces/rules/sweep/due.ts';
 import { planSweep, sweepRequest } from '../../../packages/copse/src/workspaces/rules/sweep/plan.ts';
 import {
@@ -474,12 +478,70 @@ describe('the disk budget', () => {
 
   it('takes nothing while everything fits, and says how much is used', () => {
     const facts = { ...none, logs: [{ ...logs, at: before(7_200_000) }] };
-    expect(planSweep(facts, withBudget(10)).budget).toEqual({ maxBytes: 10, usedBytes: 10, leftBytes: 10 });
+    expect(planSweep(facts, withBudget(10)).budget).toEqual({
+      maxBytes: 10,
+      usedBytes: 10,
+      leftBytes: 10,
+      trashedBytes: 0,
+    });
     expect(planSweep(facts, withBudget(10)).items[0]?.verdict.kind).toBe('stays');
     expect(planSweep(facts, withBudget(9)).items[0]?.verdict).toMatchObject({
       kind: 'goes',
       why: expect.stringContaining('max_disk'),
     });
+  });
+});
+
+describe('a worktree that moves to the trash', () => {
+  const budgeted = (maxDiskBytes: number) => ({
+    ...pruning,
+    maintenance: { ...maintenance, maxDiskBytes },
+  });
+  const youngLogs: FoundLogs = { ...logs, at: before(7_200_000) };
+
+  it('frees nothing yet, so the disk budget takes what does', () => {
+    const facts = { ...none, worktrees: [worktree], logs: [youngLogs] };
+    const { items, budget } = planSweep(facts, budgeted(10));
+    expect(items.map(({ verdict }) => verdict.kind)).toEqual(['goes', 'goes']);
+    expect(budget).toEqual({ maxBytes: 10, usedBytes: 20, leftBytes: 10, trashedBytes: 10 });
+  });
+
+  it('is taken before its time only if nothing else is enough', () => {
+    const young = { ...worktree, since: before(7_200_000) };
+    const facts = { ...none, worktrees: [young], logs: [youngLogs] };
+    const kinds = (max: number) => planSweep(facts, budgeted(max)).items.map(({ verdict }) => verdict.kind);
+    expect(kinds(10)).toEqual(['stays', 'goes']);
+    expect(kinds(9)).toEqual(['goes', 'goes']);
+  });
+});
+
+it('what cannot be read in the trash stays, and says why', () => {
+  const [item] = planOf({ trash: [{ ...trash, problem: 'EACCES: permission denied' }] });
+  expect(item?.verdict).toMatchObject({ kind: 'stays', why: expect.stringContaining('permission denied') });
+});
+
+describe('the clock of the trash', () => {
+  const hours = (count: number) => timestamp(now + count * 3_600_000);
+  const looks = (...times: readonly number[]) => {
+    let memory: TrashClock | undefined;
+    return times.map((hour) => {
+      const look = trustClock(memory, hours(hour), maintenance);
+      memory = look.memory;
+      return (look.trusted - now) / 3_600_000;
+    });
+  };
+
+  it('follows the machine, also when it is set back', () => {
+    expect(looks(0, 6, 12, 11, 35)).toEqual([0, 6, 12, 11, 35]);
+  });
+
+  it('does not follow a jump of days before it has held for hours', () => {
+    expect(looks(0, 9_000, 9_001, 9_005.9, 9_006)).toEqual([0, 0, 0, 0, 9_006]);
+  });
+
+  it('forgets a jump that was taken back', () => {
+    expect(looks(0, 9_000, 1, 2)).toEqual([0, 0, 1, 2]);
+    expect(looks(0, 9_000, 90_000, 90_005, 90_006)).toEqual([0, 0, 0, 0, 90_006]);
   });
 });
 
@@ -498,6 +560,7 @@ describe('a sweep of an orchestrator', () => {
   const { sweepEveryMs, sessionCleanupEveryMs } = maintenance;
   const lately = { all: now - 1, sessions: now - 1 };
 
+  // setting: maintenance.worktree_cleanup.interval, maintenance.session_cleanup.interval
   it('happens at the start, every interval, and after the clock was set back', () => {
     expect(due(true, lately)).toEqual(['all', '']);
     expect(due(true, lately, { cleanupOnStartup: false })).toBeNull();
@@ -516,6 +579,7 @@ describe('a sweep of an orchestrator', () => {
     expect(due(false, lately, {}, logsKept * 1.2)).toBeNull();
   });
 
+  // setting: maintenance.session_cleanup.enabled
   it('leaves out what is switched off', () => {
     const off = { worktreeCleanup: false, sessionCleanup: false };
     expect(due(true, lately, off)).toEqual(['all', 'worktree branch record session']);

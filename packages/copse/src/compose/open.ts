@@ -1,5 +1,7 @@
 /** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
+import { openMemory } from '../kernel/system/json-file.ts';
+import type { TrashClock } from '../workspaces/rules/sweep/trash-clock.ts';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -231,12 +233,17 @@ export async function openWorkspaces(
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,
+    trashClock: openMemory<TrashClock>(home, 'trash-clock'),
     node: nodeHere(repository),
     root: configFolder,
     worktreeFolder,
     mainGitDir: isBare ? null : commonDir,
     home,
     settings: workspace,
+    settingsOf: async (name) => {
+      const { effectiveAgent } = await import('../config/effective.ts');
+      return effectiveAgent(await configOf(repository), name)?.workspace;
+    },
     target,
     method,
   };

@@ -71,7 +71,9 @@ export const source = z
     }),
     z.strictObject({
       type: z.literal('command').describe('Items that a program prints as lines of JSON.'),
-      command: text.describe('A shell command. It runs in the repository root, with your permissions.'),
+      command: text.describe(
+        'A shell command, with your permissions. It starts in an empty folder: files of the repository come from agents, so name programs by an absolute path or put them on PATH.',
+      ),
       timeout: duration.describe('Time the command may take.').prefault(`${commandTimeoutMs / 1_000}s`),
       only_from: onlyFrom,
       ...common,

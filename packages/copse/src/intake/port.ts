@@ -15,14 +15,23 @@ export interface SourceProblem {
 export interface SourceRead {
   readonly kind: 'read';
   readonly items: readonly SeenItem[];
+  /** Ids of known items that could not be read: nothing is concluded from that. */
+  readonly unread?: readonly string[];
   /** For people: what could not be read, and where it was read. */
   readonly notes: readonly string[];
 }
 
-/** Who asked for an item; null: the source cannot tell. */
+/** Who asked for an item; null: the source cannot tell. `at`: when. */
 export interface LetIn {
   readonly kind: 'known';
   readonly by: string | null;
+  readonly at?: Timestamp | null;
+}
+
+/** An item of the board, as a source gets it. */
+export interface KnownItem extends Item {
+  /** Its task is pending or ready, so it may get another text. */
+  readonly isWaiting: boolean;
 }
 
 export interface ReportOrder {
@@ -32,6 +41,8 @@ export interface ReportOrder {
   readonly marker: string;
   /** Null: none of Copse's labels; undefined: labels are off. */
   readonly label: ReportLabel | null | undefined;
+  /** Asked before every write. False: another machine holds the source now. */
+  readonly isOurs: () => Promise<boolean>;
 }
 
 export type ReportDone =
@@ -41,7 +52,7 @@ export type ReportDone =
 
 export interface Source extends SourceSettings {
   /** Open items, and the present state of known ones that are not among them. */
-  read(known: readonly Item[]): Promise<SourceRead | SourceProblem>;
+  read(known: readonly KnownItem[]): Promise<SourceRead | SourceProblem>;
   /** One item, also without the label. Undefined: the source has none with this id. */
   readOne(
     id: string,

@@ -358,6 +358,10 @@ export const defaultPolicy = {
     abandonedWorktreeAgeMs: HOUR,
     /** How long a removed worktree can be brought back with its ignored files. */
     trashAgeMs: 7 * DAY,
+    /** A clock that is ahead of the last look by more has jumped, or the machine was off. */
+    clockJumpMs: DAY,
+    /** How long it has to stay there before the trash grows old by it. */
+    clockHeldMs: 6 * HOUR,
     /** How often an orchestrator looks after the trash and other leftovers. */
     tendEveryMs: MINUTE,
     /** Of removed worktrees whose every file git holds, so many can be brought back. */
@@ -446,6 +450,14 @@ export const defaultPolicy = {
     patienceMs: 20 * SECOND,
     mostFiles: 200,
     mostFileBytes: 4 * MEGABYTE,
+    /** Boxes of one Markdown file. */
+    mostEntries: 2_000,
+    /** Answers that are kept to be asked for again by their ETag. */
+    mostAnswers: 500,
+    /** A limit of a server that ends later, or that a wrong clock computed, counts as one that ends then. */
+    mostLimitedMs: 2 * HOUR,
+    /** After so many in a row, a look or a report stops: the source is in trouble, and not its items. */
+    mostFailures: 10,
     /** Of all that a `command` prints. */
     mostOutputBytes: 16 * MEGABYTE,
     /** How long to wait after a rate limit that does not say when it ends. */

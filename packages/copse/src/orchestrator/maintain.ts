@@ -2,6 +2,7 @@
 
 import type { RunContext } from '../queue/context.ts';
 import type { AgentName } from '../kernel/ids.ts';
+import { BoardAway } from '../board/port.ts';
 import { counted } from '../kernel/text.ts';
 import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
 import { type LastSweeps, decideDueSweep } from '../workspaces/rules/sweep/due.ts';
@@ -35,19 +36,22 @@ export async function maintain(context: RunContext, options: MaintainOptions): P
     if (last === null) memory.save({ all: now, sessions: now });
     return;
   }
-  const swept = await sweep(
-    {
-      ...context,
-      leftovers,
-      isOrchestrated: true,
-      cleanupOnFailure: (agent) => cleansUpOnFailure(context, agent),
-    },
-    { ...due, signal },
-  );
+  const isAll = due.kinds.has('worktree');
+  const save = () => memory.save({ all: isAll || last === null ? now : last.all, sessions: now });
+  const sweeper = {
+    ...context,
+    leftovers,
+    isOrchestrated: true,
+    cleanupOnFailure: (agent: AgentName | null) => cleansUpOnFailure(context, agent),
+  };
+  const swept = await sweep(sweeper, { ...due, signal }).catch((error: unknown) => {
+    // What fails as a whole would fail again in the next pass, and is tried again at the next sweep.
+    if (!(error instanceof BoardAway)) save();
+    throw error;
+  });
   // Another process does it, and notes it.
   if (swept === undefined || signal.aborted) return;
-  const isAll = due.kinds.has('worktree');
-  memory.save({ all: isAll || last === null ? now : last.all, sessions: now });
+  save();
   for (const one of swept.swept) if (one.fate.kind === 'removed') tell(one, onSwept);
   const failed = swept.swept.flatMap(({ item, fate }) =>
     fate.kind === 'failed' ? [`${item.name}: ${fate.reason}`] : [],

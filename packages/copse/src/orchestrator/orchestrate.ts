@@ -205,9 +205,10 @@ export class Orchestrator {
   /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#sources.stop();
+    const stopsSources = this.#sources.stop();
     for (const { heads } of this.#memories.values()) await heads.stop();
     await this.settle();
+    await stopsSources;
     // On a board in a file the next process of this machine goes on with them.
     if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
   }

@@ -18,6 +18,7 @@ import { deleteTasks } from '../../../../packages/copse/src/tasks/act/tasks.ts';
 import { decideFail } from '../../../../packages/copse/src/tasks/rules/outcomes.ts';
 import { undo } from '../../../../packages/copse/src/workspaces/discard/undo.ts';
 import { previewSweep, sweep } from '../../../../packages/copse/src/workspaces/sweep/sweep.ts';
+import type { TrashEntry } from '../../../../packages/copse/src/workspaces/ports/trash.ts';
 import { git, newArea } from '../../../support/cli.ts';
 import { claimant, must } from '../../../support/records/tasks.ts';
 import { DAY, cancel, fatesOf, planned, sweeperOf } from '../../../support/workspaces/sweeps.ts';
@@ -85,6 +86,7 @@ it('the worktree of a finished task goes after 7 days with everything saved, and
   expectSound(project.folder);
 });
 
+// setting: maintenance.worktree_cleanup.prune_unmerged_branches
 it('branches of finished tasks go if they are merged and have their own name; unmerged ones only if asked for, under a ref', async () => {
   const project = await open();
   const tasks = {
@@ -189,6 +191,33 @@ it('a stale record of a finished task goes, with what was staged; that of a pers
   expectAllFound(project.folder, ['only staged']);
 });
 
+/** With one attempt that ended. */
+async function addEndedSession(project: Project, task: TaskId, attempt: AttemptId): Promise<void> {
+  must(
+    await change(project.context, async (change) => {
+      const session = brand<SessionId>('se-done');
+      const of = { id: attempt, at: change.at };
+      const node = project.context.node;
+      await change.apply(
+        decided(
+          {
+            type: 'session.opened',
+            id: session,
+            at: change.at,
+            task,
+            agent: brand('ada'),
+            workItem: null,
+            follows: null,
+            phase: 'working',
+          },
+          { type: 'attempt.started', ...of, session, task, node, token: 1 as never },
+          { type: 'attempt.ended', ...of, reason: 'completed', exitCode: 0 },
+        ),
+      );
+    }),
+  );
+}
+
 it('logs, results and transcripts go by the age and the state of their task; of a task that the board never had, they stay', async () => {
   const project = await open();
   const [done, openTask, deleted] = [
@@ -206,29 +235,7 @@ it('logs, results and transcripts go by the age and the state of their task; of 
     writeFileSync(inHome('artifacts', task, 'report.pdf'), 'result\n');
   }
   symlinkSync(area, inHome('logs', 'cp-8zzz'));
-  must(
-    await change(project.context, async (change) => {
-      const session = brand<SessionId>('se-done');
-      const of = { id: attempt, at: change.at };
-      const node = project.context.node;
-      await change.apply(
-        decided(
-          {
-            type: 'session.opened',
-            id: session,
-            at: change.at,
-            task: done,
-            agent: brand('ada'),
-            workItem: null,
-            follows: null,
-            phase: 'working',
-          },
-          { type: 'attempt.started', ...of, session, task: done, node, token: 1 as never },
-          { type: 'attempt.ended', ...of, reason: 'completed', exitCode: 0 },
-        ),
-      );
-    }),
-  );
+  await addEndedSession(project, done, attempt);
   await cancel(project, done);
   must(await deleteTasks(project.context, [deleted], { unlink: true }));
   expect(fatesOf(await sweep(sweeperOf(project, { laterMs: 8 * DAY })))).toEqual(
@@ -241,7 +248,50 @@ it('logs, results and transcripts go by the age and the state of their task; of 
   expect(readdirSync(inHome('artifacts')).toSorted()).toEqual([done, openTask, unknown].toSorted());
 });
 
+it('logs go without the transcripts beside them if sessions stay, and not while another process has the task', async () => {
+  const project = await open();
+  const task = await project.addTask();
+  const attempt = brand<AttemptId>('at-done');
+  const folder = path.join(project.folder, '.copse', 'logs', task);
+  mkdirSync(folder, { recursive: true });
+  for (const ending of ['jsonl', 'log']) writeFileSync(path.join(folder, `${attempt}.${ending}`), 'x\n');
+  await addEndedSession(project, task, attempt);
+  await cancel(project, task);
+  const later = sweeperOf(project);
+  const withoutSessions = { off: new Set(['session'] as const) };
+  await later.git.tryLock(`task-${task}`, async () => {
+    expect(fatesOf(await sweep(later, withoutSessions))).toEqual([`logs ${task} kept`]);
+  });
+  expect(fatesOf(await sweep(later, withoutSessions))).toEqual([`logs ${task} removed`]);
+  expect(readdirSync(folder)).toEqual([`${attempt}.jsonl`]);
+  // A folder with nothing but transcripts is a matter of the sessions.
+  expect(fatesOf(await sweep(later, withoutSessions))).toEqual([]);
+  expect(fatesOf(await sweep(later))).toEqual([`session ${task} removed`]);
+  expect(fatesOf(await sweep(later))).toEqual([`logs ${task} removed`]);
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('a folder in the trash that cannot be read stays, and everything else goes', async () => {
+  const project = await open();
+  const [first, second] = [await addDirty(project), await addDirty(project)];
+  for (const { task } of [first, second]) await cancel(project, task);
+  await sweep(sweeperOf(project, { laterMs: 8 * DAY }));
+  const broken = (await project.context.trash.all()).find(({ record }) => record.task === first.task);
+  // The tests may run as root, who can read everything.
+  const all = project.context.trash;
+  const trash = {
+    ...all,
+    repositories: (entry: TrashEntry) => {
+      if (entry.folder === broken?.folder) throw new Error('EACCES: permission denied');
+      return all.repositories(entry);
+    },
+  };
+  const fates = fatesOf(await sweep(sweeperOf(project, { set: { trash } })));
+  expect(fates.filter((one) => one.startsWith('trash'))).toEqual([`trash ${second.task} removed`]);
+});
+
 // promise: disk-budget-safe
+// setting: maintenance.max_disk
 it('a disk budget takes logs and finished worktrees before their time, and neither open work nor files that only the trash has', async () => {
   const project = await open();
   const [finished, working, removed] = [

@@ -36,6 +36,7 @@ import { closeStore } from './close-store.ts';
 import { hookOfLost, isRecovering } from './hooks.ts';
 import { sentence } from '../../explain/rules/status.ts';
 import { shareLeft } from './share-left.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
@@ -212,6 +213,7 @@ const AT_ONCE = timestamp(0);
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
   const rescue = await rescueIfReadable(context, { task: id, attempt });
+  const left = await lookAtLeft(context, id);
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
@@ -227,6 +229,7 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
       const policy = crash.isElsewhere ? afterLostMachine(retry) : retry;
       await change.apply(decideCrash(task, token, crash.reason, change.at, policy));
     }
+    await leaveCheckout(change, { task: id, node: context.node, left });
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
       await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));

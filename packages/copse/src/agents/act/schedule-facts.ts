@@ -65,9 +65,10 @@ export async function scheduleNow(
 }
 
 function available(agents: RunContext['agents']): ScheduleFacts['agents'] {
-  return agents.map(({ name, capabilities, max }) => ({
+  return agents.map(({ name, capabilities, max, workspace }) => ({
     name: brand<AgentName>(name),
     capabilities,
     max: max ?? null,
+    isInCheckout: workspace.strategy === 'static',
   }));
 }

@@ -22,6 +22,7 @@ import { type NewArtifact, recordArtifact } from '../../tasks/act/artifacts.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
 
 export type AttemptEnding =
   | {
@@ -56,6 +57,7 @@ export async function endAttemptWith(
   const { task: id, attempt, session: sessionId } = orders;
   const patch = ending.kind === 'finished' ? await savePatch(context, orders, ending.gate) : null;
   const branch = (await workspaceOf(context, id))?.worktree?.branch ?? null;
+  const left = await lookAtLeft(context, id);
   return change(context, async (change) => {
     const task = await change.require('task', id);
     await change.apply(decideTask(context, task, orders, { ...ending, branch }, change.at));
@@ -65,6 +67,7 @@ export async function endAttemptWith(
     // Work by hand has no process, and so no attempt.
     if (await change.board.get('attempt', attempt))
       await change.apply(decided({ type: 'attempt.ended', id: attempt, at: change.at, reason, exitCode }));
+    await leaveCheckout(change, { task: id, node: context.node, left });
     if (ending.kind === 'needs_attention')
       await keepWorkspace(change, { task: id, node: context.node }, ending);
     if (ending.kind === 'finished') await addArtifacts(context, change, orders, ending.gate, patch);
@@ -116,7 +119,7 @@ function finishOf(
   if (verdict.kind !== 'passed') throw new Error(`${task.id} cannot finish: the gate refused it`);
   if (!verdict.hasChanges) return { kind: 'done', how: 'no_changes', commit: null };
   if (head === null || target === null) return { kind: 'done', how: 'artifacts', commit: null };
-  if (policy === 'none') return { kind: 'done', how: 'as_it_is', commit: head };
+  if (policy === 'none' || gate.isInPlace) return { kind: 'done', how: 'as_it_is', commit: head };
   if (policy === 'auto') {
     const landing = brand<LandingId>(drawId('la-', context.random));
     const claim = task.state.status === 'in_progress' ? task.state.claim : undefined;

@@ -12,6 +12,7 @@ import { type BranchName, type CommitId, type TaskId, brand } from '../../kernel
 import type { Task } from '../../tasks/rules/task.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
+import { type CheckoutBefore, disturbedFiles, ownFiles } from '../../workspaces/rules/checkout.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { loadConflict } from '../../queue/act/conflict-brief.ts';
 import { findUnfit } from '../../queue/act/find-unfit.ts';
@@ -26,6 +27,8 @@ export interface GateRequest {
   readonly task: Task;
   /** Null for a task without a worktree. */
   readonly worktree: Pick<NonNullable<Workspace['worktree']>, 'path' | 'branch' | 'baseBranch'> | null;
+  /** The main checkout when its session began, for one that works there. */
+  readonly checkout?: CheckoutBefore | undefined;
   readonly agent: Pick<EffectiveAgent, 'finish' | 'landing' | 'workspace'>;
   readonly saysNoChanges: boolean;
   /** The agent's summary, for a commit that Copse makes for it. */
@@ -45,11 +48,15 @@ export interface GateLook {
   readonly targetTip: CommitId | null;
   /** The agent's summary. */
   readonly summary: string | null;
+  /** It was made in the main checkout, so there is nothing to land. */
+  readonly isInPlace?: true;
 }
 
 export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
   const { task, worktree, agent } = request;
-  let onDirty = agent.finish.on_dirty;
+  // A commit of everything would have a person's files too.
+  const { on_dirty } = agent.finish;
+  let onDirty = request.checkout && on_dirty === 'commit' ? 'handback' : on_dirty;
   const rules: Omit<FinishRules, 'onDirty'> = {
     commitConvention: agent.finish.commit_convention,
     accept: request.isPreview ? [] : [...task.accept, ...agent.finish.accept],
@@ -85,11 +92,13 @@ interface GateFacts {
   readonly head: CommitId | null;
   readonly target: BranchName | null;
   readonly targetTip: CommitId | null;
+  readonly isInPlace?: true;
 }
 
 async function firstLook(context: RunContext, request: GateRequest): Promise<GateFacts> {
   const { git, merging, policy } = context;
   const { task, worktree, saysNoChanges } = request;
+  if (request.checkout) return lookInPlace(context, request, request.checkout);
   const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
   if (worktree === null) {
     const nothing = { uncommitted: null, unreadable: [], operation: null, unresolved: [], commits: [] };
@@ -137,6 +146,38 @@ async function resultsOf(
   if ((await workspaceOf(context, task.id))?.strategy !== 'none') return null;
   const all = await context.board.list('artifact', { task: task.id });
   return { count: all.filter(isAddedResult).length, problems: unadded };
+}
+
+/** What was there before the session is neither counted nor asked for. */
+async function lookInPlace(
+  { checkout, git, merging, policy, root }: RunContext,
+  { task, saysNoChanges }: GateRequest,
+  before: CheckoutBefore,
+): Promise<GateFacts> {
+  const now = await checkout.look();
+  const place = await git.look(root);
+  const head = now.head ?? before.head;
+  const target = before.branch ?? brand<BranchName>('HEAD');
+  const hasOld = head === before.head || (await git.isAncestor(before.head, head));
+  const isElsewhere = now.branch !== before.branch;
+  const facts: FinishFacts = {
+    task: task.id,
+    saysNoChanges,
+    accept: undefined,
+    merge: { conflicts: [], ...NO_DETAILS },
+    target,
+    branch: before.branch,
+    head: isElsewhere ? { kind: 'elsewhere', on: now.branch, isMadeHere: false } : null,
+    isPastQueue: false,
+    uncommitted: ownFiles(before, now),
+    unreadable: [],
+    operation: place.state === 'healthy' ? place.operation : null,
+    unresolved: [],
+    commits:
+      head === before.head ? [] : await merging.commits(before.head, head, policy.finish.commitsLookedAt),
+    inPlace: { disturbed: disturbedFiles(before, now), rescue: before.rescue, hasOld, from: before.head },
+  };
+  return { facts, head, target, targetTip: before.head, isInPlace: true };
 }
 
 type Healthy = Extract<WorktreeFacts, { state: 'healthy' }>;

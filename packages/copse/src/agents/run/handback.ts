@@ -24,6 +24,7 @@ export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
   const look = await lookAtGate(context, {
     task,
     worktree: worktree === null ? null : prepared.workspace.worktree,
+    checkout: prepared.workspace.checkout,
     agent: committing(context),
     saysNoChanges: report?.noChanges ?? false,
     summary: report?.summary ?? null,

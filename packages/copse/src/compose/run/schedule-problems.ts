@@ -1,9 +1,18 @@
-/** Mistakes in schedules that the schema of copse.yml cannot see. */
+/** Mistakes in schedules and sources that the schema of copse.yml cannot see. */
 
 import type { Config } from '../../config/schema.ts';
 import { scheduleDefinitions } from '../../intake/act/settings.ts';
+import { programInRepository, relativeProgram } from '../../intake/rules/command.ts';
 import { timestamp } from '../../kernel/ids.ts';
 import { intakeOf } from './intake.ts';
+
+/** Of commands that start files of the repository. */
+export function sourceProblems({ sources }: Pick<Config, 'sources'>): readonly string[] {
+  return Object.entries(sources).flatMap(([name, source]) => {
+    const program = source.type === 'command' ? programInRepository(source.command) : null;
+    return program === null ? [] : [`copse.yml: sources.${name}.command ${relativeProgram(program)}.`];
+  });
+}
 
 export async function scheduleProblems(config: Pick<Config, 'agents'>): Promise<readonly string[]> {
   const { items } = await intakeOf({ ...config, triggers: {} });

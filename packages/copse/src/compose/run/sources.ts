@@ -55,7 +55,6 @@ function open(name: string, config: SourceConfig, around: SourcesSurroundings): 
         command: config.command,
         timeoutMs: config.timeout,
         commands: { run: runCommands },
-        folder: repository.configFolder,
         home: repository.home,
       });
     case 'github': {

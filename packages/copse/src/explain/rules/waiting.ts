@@ -66,6 +66,8 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
       return `It waits for ${waiting.task}: their areas overlap (${waiting.areas[0]} and ${waiting.areas[1]}).`;
     case 'agent_limit':
       return `Every agent that can take it is at its limit: ${waiting.agents.join(', ')} (\`max\` in copse.yml).`;
+    case 'checkout':
+      return `${waiting.task} works in the main checkout, where one agent at a time can work.`;
     case 'node_limit':
       return `This machine runs at most ${counted(waiting.max, 'agent')} at once (policy.max_agents).`;
     case 'memory':

@@ -6,10 +6,12 @@
 
 import { backoffMs } from '../../kernel/backoff.ts';
 import { type EventNumber, type Timestamp, timestamp } from '../../kernel/ids.ts';
+import { BoardAway } from '../../board/port.ts';
 import { LeadSilence } from '../../queue/lead/leadership.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Source, SourceProblem } from '../port.ts';
-import { holdSource } from './hold.ts';
+import { limitedUntil } from '../rules/limit.ts';
+import { giveBackSources, holdSource } from './hold.ts';
 import { dueReports, reportDue } from './report.ts';
 import { syncSource } from './sync.ts';
 
@@ -19,6 +21,8 @@ interface Times {
   /** The last event of the board when its reports were last looked at. */
   readonly event: number;
 }
+
+const FIRST: Times = { nextMs: -Infinity, failures: 0, event: -1 };
 
 export class SourceDuty {
   readonly #context: RunContext;
@@ -41,8 +45,11 @@ export class SourceDuty {
     await this.#running;
   }
 
-  stop(): void {
+  /** Another machine may look at its sources at once. */
+  async stop(): Promise<void> {
     this.#isStopping = true;
+    await this.settle();
+    await giveBackSources(this.#context, this.#silence);
   }
 
   /** Begins what is due, and does not wait for it. */
@@ -58,8 +65,31 @@ export class SourceDuty {
   async #look(): Promise<void> {
     for (const source of this.#context.sources) {
       if (this.#isStopping) return;
-      await this.#lookAt(source);
+      try {
+        await this.#lookAt(source);
+      } catch (error) {
+        if (error instanceof BoardAway) throw error;
+        this.#fail(source, error instanceof Error ? error.message : String(error));
+      }
     }
+  }
+
+  /** What a source throws stops no other, and is followed by a backoff as well. */
+  #fail({ name }: Source, reason: string): void {
+    const times = this.#times.get(name) ?? FIRST;
+    const failures = times.failures + 1;
+    this.#times.set(name, {
+      ...times,
+      failures,
+      nextMs: this.#context.clock.elapsedMs() + this.#waitMs(failures),
+    });
+    remember(this.#context, name, { kind: 'failed', reason, until: null }, false);
+    this.#onProblem(`Source ${name}: ${reason}`);
+  }
+
+  #waitMs(failures: number): number {
+    const { firstAgainMs, mostAgainMs } = this.#context.policy.pullRequest;
+    return backoffMs(failures, { firstMs: firstAgainMs, mostMs: mostAgainMs });
   }
 
   /** A webhook says that the source changed; what changed is for the look to find out. */
@@ -71,11 +101,10 @@ export class SourceDuty {
   }
 
   async #lookAt(source: Source): Promise<void> {
-    const { board, clock, policy, sourceMemories } = this.#context;
+    const { board, clock, sourceMemories } = this.#context;
     const { name } = source;
-    const times = this.#times.get(name) ?? { nextMs: -Infinity, failures: 0, event: -1 };
-    const until = sourceMemories.load(name).limit?.until ?? null;
-    if (until !== null && until > clock.now()) return;
+    const times = this.#times.get(name) ?? FIRST;
+    if (limitedUntil(sourceMemories.load(name).limit, clock.now()) !== null) return;
     const event = await board.lastEvent();
     const isChanged = times.failures === 0 && event !== times.event;
     const isDue = clock.elapsedMs() >= times.nextMs || (isChanged && (await this.#isWoken(name, times)));
@@ -93,18 +122,14 @@ export class SourceDuty {
         const reported = await reportDue(this.#context, source, hold);
         if (reported.kind === 'failed') return reported;
         for (const note of reported.notes) this.#onProblem(note);
-        return null;
+        return synced?.problem ?? reported.problem;
       },
       options,
     );
     // Another machine or process looks at it.
     const problem = held.kind === 'held' ? held.value : null;
     const failures = problem === null ? 0 : times.failures + 1;
-    const { firstAgainMs, mostAgainMs } = policy.pullRequest;
-    const waitMs =
-      problem === null
-        ? source.intervalMs
-        : backoffMs(failures, { firstMs: firstAgainMs, mostMs: mostAgainMs });
+    const waitMs = problem === null ? source.intervalMs : this.#waitMs(failures);
     const nextMs = isDue || problem !== null ? clock.elapsedMs() + waitMs : times.nextMs;
     this.#times.set(name, { nextMs, failures, event });
     if (held.kind === 'held') remember(this.#context, name, problem, isDue);

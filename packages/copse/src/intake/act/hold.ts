@@ -76,6 +76,11 @@ async function take(context: RunContext, id: ResourceName, silence: LeadSilence)
   return true;
 }
 
+/** At the end of a process that kept them. One that cannot be given back is taken over after its silence. */
+export async function giveBackSources(context: RunContext, silence: LeadSilence): Promise<void> {
+  for (const { id } of silence.own) await giveBack(context, id, silence).catch(() => {});
+}
+
 async function giveBack(context: RunContext, id: ResourceName, silence: LeadSilence): Promise<void> {
   const own = silence.own.find((one) => one.id === id);
   if (own === undefined) return;

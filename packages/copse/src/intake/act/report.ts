@@ -16,12 +16,13 @@ import {
   type DueItem,
   type Reported,
   dueReport,
+  isTickDue,
   labelOf,
   reportMarker,
   reportText,
 } from '../rules/report.ts';
 import type { Hold } from './hold.ts';
-import { itemsOf } from './sync.ts';
+import { isForAll, itemsOf } from './sync.ts';
 import { tickDone } from './tick.ts';
 
 /** What the source is not told yet. Empty for a source that is told nothing. */
@@ -32,8 +33,7 @@ export async function dueReports(context: RunContext, source: Source): Promise<r
   const statuses = await context.board.statuses(items.map(({ task }) => task));
   return items.flatMap((item) => {
     const phase = dueReport(item, statuses.get(item.task));
-    // A box has two states.
-    const isDue = phase !== null && (isTold || phase === 'done');
+    const isDue = phase !== null && (isTold || isTickDue(item, phase));
     return isDue ? [{ item, phase }] : [];
   });
 }
@@ -48,6 +48,8 @@ export async function reportDue(
   if (source.tick !== undefined) return tickDone(context, source, due, onStep);
   const told: Item[] = [];
   const notes: string[] = [];
+  let problem: SourceProblem | null = null;
+  let failures = 0;
   for (const { item, phase } of due) {
     if (!(await hold.isOurs())) break;
     const task = await context.board.get('task', item.task);
@@ -56,9 +58,17 @@ export async function reportDue(
       text: source.hasComments ? reportText(task, item.task, phase) : null,
       marker: reportMarker(item.task),
       label: source.hasLabels ? labelOf(phase) : undefined,
+      isOurs: () => hold.isOurs(),
     });
     if (done === undefined) break;
-    if (done.kind === 'failed') return done;
+    if (done.kind === 'failed') {
+      // Another item may be told.
+      problem = { ...done, reason: `${source.name}#${item.item}: ${done.reason}` };
+      failures += 1;
+      if (isForAll(done, failures)) break;
+      continue;
+    }
+    failures = 0;
     onStep?.('told');
     if (done.kind === 'refused') notes.push(`${source.name}#${item.item}: ${done.reason}`);
     // What is refused is not tried again before the task's next phase.
@@ -70,5 +80,5 @@ export async function reportDue(
     onStep?.('reported');
     if (done.kind === 'reported') told.push(item);
   }
-  return { kind: 'reported', items: told, notes };
+  return { kind: 'reported', items: told, notes, problem };
 }

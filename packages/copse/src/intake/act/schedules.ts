@@ -7,6 +7,7 @@
  */
 
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
+import type { BoardReader } from '../../board/port.ts';
 import { decided, refused } from '../../kernel/decision.ts';
 import { type JobId, type NodeId, type ScheduleId, type Timestamp, brand, drawId } from '../../kernel/ids.ts';
 import { blankDefinition, createTask } from '../../tasks/act/tasks.ts';
@@ -20,7 +21,7 @@ import {
   type ScheduleDefinition,
   decideDue,
   intervalAfter,
-  isGoing,
+  goingStatuses,
   isSameTiming,
 } from '../rules/schedule.ts';
 import { runDefinition } from '../rules/run-task.ts';
@@ -86,6 +87,17 @@ function changeSet<T>(context: Context, work: (change: Change) => Promise<T>): P
   });
 }
 
+/** For a person's command: times that another copse.yml set stay as they are. */
+async function onBoard(
+  change: Change,
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+): Promise<Schedule> {
+  const known = await change.board.get('schedule', definition.id);
+  return known ?? setOne(change, context, intake, definition);
+}
+
 /** The record in this transaction, as copse.yml defines it. */
 async function setOne(
   change: Change,
@@ -107,25 +119,39 @@ function isDefined({ id, timing }: Schedule, definition: ScheduleDefinition): bo
   return id === definition.id && isSameTiming(timing, definition.timing);
 }
 
-/** Starts what is due. `onProblem`: a schedule that cannot be used, which stops no other. */
+/**
+ * Starts what is due. `onProblem`: a schedule that cannot be used, which stops no other. `onElsewhere`: one that this machine
+ * leaves alone, because the board has the times of another copse.yml.
+ */
 export async function fireDue(
   context: IntakeContext,
   intake: Intake,
   options: {
     readonly onProblem: (reason: string) => void;
     readonly onStep?: (step: FiringStep) => void;
+    readonly onElsewhere?: (schedule: Schedule) => void;
   },
 ): Promise<readonly Firing[]> {
   const stored = new Map((await context.board.list('schedule')).map((one) => [one.id, one]));
   const fired: Firing[] = [];
   for (const definition of intake.schedules) {
     const schedule = stored.get(definition.id);
-    if (schedule === undefined || !isDefined(schedule, definition)) continue;
     try {
-      const task = schedule.lastRun?.task;
-      const status = task && (await context.board.statuses([task])).get(task);
-      const plan = planOf(context, intake, definition, schedule, isGoing(status), context.clock.now());
-      if (plan.kind === 'wait') continue;
+      if (schedule === undefined) {
+        // The machine that had other times gave it up. One that cannot be used was told when they were set.
+        if (isUsable(context, intake, definition, () => {}))
+          await changeSet(context, (change) => setOne(change, context, intake, definition));
+        continue;
+      }
+      if (!isDefined(schedule, definition)) {
+        options.onElsewhere?.(schedule);
+        continue;
+      }
+      const plan = (goesOn: boolean) =>
+        planOf(context, intake, definition, schedule, goesOn, context.clock.now());
+      // Only what is due asks for the runs that go on.
+      if (plan(false).kind === 'wait' || plan(await goesOnNow(context.board, definition)).kind === 'wait')
+        continue;
       const outcome = await fireOne(context, intake, definition, options.onStep);
       if (outcome.kind === 'refused') options.onProblem(`${definition.id}: ${outcome.refusal.reason}`);
       else fired.push({ definition, task: outcome.value });
@@ -146,9 +172,8 @@ async function fireOne(
     const { id } = definition;
     const schedule = await change.board.get('schedule', id);
     if (schedule === undefined || !isDefined(schedule, definition)) return null;
-    const task = schedule.lastRun?.task;
-    const status = task && (await change.board.statuses([task])).get(task);
-    const plan = planOf(context, intake, definition, schedule, isGoing(status), change.at);
+    const goesOn = await goesOnNow(change.board, definition);
+    const plan = planOf(context, intake, definition, schedule, goesOn, change.at);
     onStep('decided');
     if (plan.kind === 'wait') return null;
     if (plan.kind === 'run') {
@@ -160,6 +185,12 @@ async function fireOne(
     onStep('recorded');
     return null;
   });
+}
+
+/** Any of its runs: a person may have started one beside the last. */
+async function goesOnNow(board: BoardReader, { id }: ScheduleDefinition): Promise<boolean> {
+  const going = await board.tasks({ statuses: goingStatuses, order: 'recent' });
+  return going.some(({ origin }) => origin?.kind === 'schedule' && origin.schedule === id);
 }
 
 function planOf(
@@ -211,7 +242,7 @@ export async function runSchedule(
   definition: ScheduleDefinition,
 ): Promise<Outcome<Task>> {
   return changeSet(context, async (change) => {
-    const { nextAt, owed, lastDueAt } = await setOne(change, context, intake, definition);
+    const { nextAt, owed, lastDueAt } = await onBoard(change, context, intake, definition);
     const due = { nextAt, owed, dueAt: lastDueAt ?? change.at };
     const task = await createRun(change, context, intake, definition, due);
     return task ?? change.refuse(refuseNoItem(definition));
@@ -232,7 +263,7 @@ export async function pauseSchedule(
   definition: ScheduleDefinition,
 ): Promise<Outcome<Schedule>> {
   return changeSet(context, async (change) => {
-    const { id, pausedAt } = await setOne(change, context, intake, definition);
+    const { id, pausedAt } = await onBoard(change, context, intake, definition);
     if (pausedAt !== null)
       change.refuse(refused('wrong_status', `${id} is already paused.`, `copse schedule resume ${id}`));
     await change.apply(decided({ type: 'schedule.paused', id, at: change.at }));
@@ -247,10 +278,10 @@ export async function resumeSchedule(
   definition: ScheduleDefinition,
 ): Promise<Outcome<Schedule>> {
   return changeSet(context, async (change) => {
-    const { id, pausedAt, nextAt } = await setOne(change, context, intake, definition);
+    const { id, pausedAt, nextAt, timing } = await onBoard(change, context, intake, definition);
     if (pausedAt === null)
       change.refuse(refused('wrong_status', `${id} is not paused.`, `copse schedule show ${id}`));
-    const after = timesOf(intake, definition, nextAt ?? change.at);
+    const after = timesOf(intake, { timing }, nextAt ?? change.at);
     await change.apply(decided({ type: 'schedule.resumed', id, at: change.at, nextAt: after(change.at) }));
     return change.require('schedule', id);
   });

@@ -7,14 +7,24 @@
 
 import { decided, refused } from '../../kernel/decision.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
+import { BoardAway } from '../../board/port.ts';
 import { cancelTask } from '../../agents/act/stop-task.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { blankDefinition, createTask, setDependencies } from '../../tasks/act/tasks.ts';
 import type { Task, TaskSummary } from '../../tasks/rules/task.ts';
 import type { Source, SourceProblem } from '../port.ts';
 import { type Item, itemKey, textMark } from '../rules/item.ts';
-import { type ItemStep, type TaskNow, decideText, isAmong, planSync, textOf } from '../rules/reconcile.ts';
+import {
+  type ItemStep,
+  type TaskNow,
+  decideText,
+  isWaiting,
+  planSync,
+  textOf,
+  whyNotLetIn,
+} from '../rules/reconcile.ts';
 import type { SeenItem } from '../rules/source.ts';
 
 export interface SyncedStep {
@@ -31,6 +41,8 @@ export interface SourceSynced {
   readonly seen: number;
   readonly steps: readonly SyncedStep[];
   readonly notes: readonly string[];
+  /** The last item that failed; null: none did. The others were dealt with. */
+  readonly problem: SourceProblem | null;
 }
 
 export interface SyncOptions {
@@ -46,19 +58,39 @@ export async function syncSource(
   { isTrial = false, onStep }: SyncOptions = {},
 ): Promise<SourceSynced | SourceProblem> {
   const known = await itemsOf(context, source.name);
-  const read = await source.read(known);
+  const tasks = await tasksNow(context, known);
+  const waiting = known.map((item) => ({ ...item, isWaiting: isWaiting(tasks.get(item.task)?.status) }));
+  const read = await source.read(waiting);
   if (read.kind === 'failed') return read;
   onStep?.('read');
-  const tasks = await tasksNow(context, known);
-  const plan = planSync({ settings: source, seen: read.items, known, taskOf: (id) => tasks.get(id) });
+  const facts = { settings: source, seen: read.items, known, unread: new Set(read.unread) };
+  const plan = planSync({ ...facts, taskOf: (id) => tasks.get(id) });
   const steps: SyncedStep[] = [];
+  let problem: SourceProblem | null = null;
+  let failures = 0;
   for (const step of plan) {
     const done = await follow(context, source, step, isTrial);
-    if ('kind' in done) return done;
+    if ('kind' in done) {
+      steps.push({ step, task: 'item' in step ? step.item.task : null, why: done.reason });
+      problem = { ...done, reason: `${named(source, step)}: ${done.reason}` };
+      failures += 1;
+      if (isForAll(done, failures)) break;
+      continue;
+    }
+    failures = 0;
     steps.push(done);
     onStep?.(step.kind);
   }
-  return { kind: 'synced', seen: read.items.length, steps, notes: read.notes };
+  return { kind: 'synced', seen: read.items.length, steps, notes: read.notes, problem };
+}
+
+function named({ name }: Source, step: ItemStep): string {
+  return `${name}#${'item' in step ? step.item.item : step.seen.id}`;
+}
+
+/** What the next item would meet as well: a rate limit, or a source in trouble. */
+export function isForAll({ until }: SourceProblem, failures: number): boolean {
+  return until !== null || failures >= defaultPolicy.sources.mostFailures;
 }
 
 export async function itemsOf(
@@ -81,7 +113,22 @@ function taskNow({ state, title, body }: Task): TaskNow {
   return { status: state.status, mark: textMark(title, body) };
 }
 
+/** An item that fails stops no other. */
 async function follow(
+  context: RunContext,
+  source: Source,
+  step: ItemStep,
+  isTrial: boolean,
+): Promise<SyncedStep | SourceProblem> {
+  try {
+    return await takeStep(context, source, step, isTrial);
+  } catch (error) {
+    if (error instanceof BoardAway) throw error;
+    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error), until: null };
+  }
+}
+
+async function takeStep(
   context: RunContext,
   source: Source,
   step: ItemStep,
@@ -92,7 +139,7 @@ async function follow(
   if (step.kind === 'take') {
     const letIn = await source.letIn(step.seen);
     if (letIn.kind === 'failed') return letIn;
-    const why = whyNotLetIn(source, letIn.by);
+    const why = whyNotLetIn(source.onlyFrom, step.seen, letIn);
     if (why !== null || isTrial) return { step, task, why };
     const taken = await takeItem(context, source, step.seen, { by: letIn.by, adopts: true });
     return taken.kind === 'done'
@@ -102,13 +149,6 @@ async function follow(
   if (isTrial) return { step, task, why: null };
   const outcome = await apply(context, source, step);
   return { step, task, why: outcome.kind === 'done' ? outcome.value : outcome.refusal.reason };
-}
-
-function whyNotLetIn({ onlyFrom }: Source, by: string | null): string | null {
-  if (onlyFrom === null || isAmong(onlyFrom, by)) return null;
-  return by === null
-    ? 'it is unknown who asked for it, and only_from is set'
-    : `${by} is not among only_from`;
 }
 
 /** The task and the item's record, in one transaction: the item's key is unique there. */

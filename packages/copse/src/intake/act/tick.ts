@@ -30,7 +30,7 @@ export async function tickDone(
 ): Promise<Reported | SourceProblem> {
   const items = due.map(({ item }) => item);
   if (items.length === 0 || source.tick === undefined || (await hasOpenTick(context, source)))
-    return { kind: 'reported', items: [], notes: [] };
+    return { kind: 'reported', items: [], notes: [], problem: null };
   const files = [...new Set(items.map(({ item }) => fileOfItem(item)))];
   const title = `Tick ${items.length === 1 ? 'a box' : counted(items.length, 'box', 'es')} in ${shown(files.join(', ').replaceAll(/\s+/g, ' '))}`;
   const drawn = await change(context, (change) => unusedId(change.board, taskIdDraws(context.random)));
@@ -43,7 +43,7 @@ export async function tickDone(
     await change(context, async (change) => {
       for (const item of items) await change.apply(told(item, change.at));
     });
-    return { kind: 'reported', items, notes: [] };
+    return { kind: 'reported', items, notes: [], problem: null };
   }
   onStep?.('committed');
   return submit(context, { source, id, title, items, ticked, onStep });
@@ -95,10 +95,15 @@ async function submit(
   });
   if (outcome.kind === 'refused') {
     await context.git.moveRef(branchRef(branch), head, null, 'copse: not needed');
-    return { kind: 'reported', items: [], notes: [] };
+    return { kind: 'reported', items: [], notes: [], problem: null };
   }
   onStep?.('reported');
-  return { kind: 'reported', items, notes: [`${id} ticks ${counted(items.length, 'box', 'es')}.`] };
+  return {
+    kind: 'reported',
+    items,
+    notes: [`${id} ticks ${counted(items.length, 'box', 'es')}.`],
+    problem: null,
+  };
 }
 
 function told(item: Item, at: Item['takenAt']) {

@@ -1,18 +1,20 @@
 /**
  * Items that a program prints, one JSON object to a line: `{"id": "7", "title": "Fix login"}`, and if it wants `body`, `url`,
- * `author`, `by`, `closed` and `depends_on`. It prints all that are open; one that it no longer prints counts as closed.
+ * `author`, `by`, `closed` and `depends_on`. It prints all that are open, or `[]` if none is; one that it no longer prints counts
+ * as closed.
  */
 
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
-import { shown } from '../../kernel/text.ts';
+import { counted, shown } from '../../kernel/text.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { withScratchIn } from '../../git/worktrees/place.ts';
 import type { Commands } from '../../workspaces/ports/furnishing.ts';
 import { fieldsOf, parsed, stringIn } from '../../review/forges/api.ts';
-import type { Source, SourceProblem, SourceRead } from '../port.ts';
+import type { KnownItem, Source, SourceProblem, SourceRead } from '../port.ts';
+import { programInRepository, relativeProgram } from '../rules/command.ts';
 import type { SeenItem, SourceSettings } from '../rules/source.ts';
 
 export interface CommandOptions {
@@ -20,8 +22,6 @@ export interface CommandOptions {
   readonly command: string;
   readonly timeoutMs: number;
   readonly commands: Commands;
-  /** Where it starts. */
-  readonly folder: string;
   /** The folder that holds `.copse/`. */
   readonly home: string;
 }
@@ -29,7 +29,8 @@ export interface CommandOptions {
 export function commandSource(options: CommandOptions): Source {
   /** Of the last look: who asked for an item is on its line. */
   const askedBy = new Map<string, string | null>();
-  const read = () => run(options, askedBy);
+  const read = (known: readonly KnownItem[] = []) =>
+    run(options, askedBy, known.filter(({ isClosed }) => !isClosed).length);
   return {
     ...options.settings,
     read,
@@ -44,11 +45,18 @@ export function commandSource(options: CommandOptions): Source {
 }
 
 async function run(
-  { settings, command, timeoutMs, commands, folder, home }: CommandOptions,
+  { settings, command, timeoutMs, commands, home }: CommandOptions,
   askedBy: Map<string, string | null>,
+  openItems: number,
 ): Promise<SourceRead | SourceProblem> {
+  const program = programInRepository(command);
+  if (program !== null)
+    return { kind: 'failed', reason: `The command ${relativeProgram(program)}.`, until: null };
   return withScratchIn(path.join(home, '.copse', 'tmp'), async (scratch) => {
     const printed = path.join(scratch, 'output');
+    // Not in the checkout, whose files come from landed work: see rules/command.ts.
+    const folder = path.join(scratch, 'run');
+    mkdirSync(folder);
     const ran = await commands.run({
       name: `source-${settings.name}`,
       commands: [`{\n${command}\n} >"$COPSE_SOURCE_OUTPUT"`],
@@ -74,8 +82,15 @@ async function run(
     const text = content.kind === 'plain' ? content.value.text : '';
     if (Buffer.byteLength(text) > most)
       return { kind: 'failed', reason: `The command printed more than ${most} bytes.`, until: null };
+    if (text.trim() === '' && openItems > 0)
+      return { kind: 'failed', reason: printedNothing(openItems), until: null };
     return readLines(text, askedBy);
   });
+}
+
+/** A program that failed and did not say so would close every item. */
+function printedNothing(openItems: number): string {
+  return `The command printed nothing, and ${counted(openItems, 'item')} would count as closed. If that is right, let it print [].`;
 }
 
 /** A line that is no item fails all of it: with half a list, the other half would count as closed. */
@@ -83,7 +98,7 @@ function readLines(text: string, askedBy: Map<string, string | null>): SourceRea
   const items: SeenItem[] = [];
   askedBy.clear();
   for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue;
+    if (line.trim() === '' || line.trim() === '[]') continue;
     const item = readItem(parsed(line));
     if (item === undefined) {
       const reason = `Line ${index + 1} is not an item: print {"id": "…", "title": "…"} on one line.`;

@@ -4,7 +4,8 @@ import { fieldsOf, numberIn, stringIn } from '../../review/forges/api.ts';
 import { reportLabels } from '../rules/report.ts';
 import type { SeenItem } from '../rules/source.ts';
 import { type Paced, failed } from './paced.ts';
-import type { Tracker } from './tracker.ts';
+import { timeIn } from './times.ts';
+import { type Tracker, isAddressOf } from './tracker.ts';
 
 export interface GithubOptions {
   readonly paced: Paced;
@@ -29,6 +30,8 @@ export function githubTracker({ paced, repository, label }: GithubOptions): Trac
   };
   const query = new URLSearchParams({ labels: label, state: 'open', per_page: '100', sort: 'created' });
   return {
+    paced,
+    isHere: (url) => isAddressOf(url, repository()),
     open: () => list(`issues?${query.toString()}&direction=asc`),
     async one(id) {
       const place = at(`issues/${encodeURIComponent(id)}`);
@@ -55,7 +58,8 @@ export function githubTracker({ paced, repository, label }: GithubOptions): Trac
           stringIn(event, 'event') === 'labeled' &&
           stringIn(fieldsOf(event)['label'], 'name')?.toLowerCase() === label.toLowerCase(),
       );
-      return { kind: 'known', by: stringIn(fieldsOf(set)['actor'], 'login') ?? null };
+      const by = stringIn(fieldsOf(set)['actor'], 'login') ?? null;
+      return { kind: 'known', by, at: timeIn(set, 'created_at') };
     },
     comments: (id) => list(`issues/${encodeURIComponent(id)}/comments?per_page=100`),
     readComment(comment) {
@@ -105,6 +109,7 @@ function readIssue(issue: unknown): SeenItem | undefined {
     url: stringIn(issue, 'html_url') ?? null,
     author: stringIn(fieldsOf(fieldsOf(issue)['user']), 'login') ?? null,
     isClosed: stringIn(issue, 'state') === 'closed',
+    updatedAt: timeIn(issue, 'updated_at'),
     dependsOn: [],
   };
 }

@@ -4,7 +4,8 @@ import { fieldsOf, numberIn, stringIn } from '../../review/forges/api.ts';
 import { reportLabels } from '../rules/report.ts';
 import type { SeenItem } from '../rules/source.ts';
 import { type Paced, failed } from './paced.ts';
-import type { Tracker } from './tracker.ts';
+import { timeIn } from './times.ts';
+import { type Tracker, isAddressOf } from './tracker.ts';
 
 export interface GitlabOptions {
   readonly paced: Paced;
@@ -35,6 +36,8 @@ export function gitlabTracker({ paced, project, label }: GitlabOptions): Tracker
     sort: 'asc',
   });
   return {
+    paced,
+    isHere: (url) => isAddressOf(url, project()),
     open: () => list(`issues?${query.toString()}`),
     async one(id) {
       const place = at(issue(id));
@@ -57,7 +60,8 @@ export function gitlabTracker({ paced, project, label }: GitlabOptions): Tracker
         (event) =>
           stringIn(event, 'action') === 'add' && stringIn(fieldsOf(event)['label'], 'name') === label,
       );
-      return { kind: 'known', by: stringIn(fieldsOf(set)['user'], 'username') ?? null };
+      const by = stringIn(fieldsOf(set)['user'], 'username') ?? null;
+      return { kind: 'known', by, at: timeIn(set, 'created_at') };
     },
     comments: (id) => list(`${issue(id)}/notes?per_page=100&sort=asc&order_by=created_at`),
     readComment(note) {
@@ -92,6 +96,7 @@ function readIssue(issue: unknown): SeenItem | undefined {
     url: stringIn(issue, 'web_url') ?? null,
     author: stringIn(fieldsOf(issue)['author'], 'username') ?? null,
     isClosed: stringIn(issue, 'state') === 'closed',
+    updatedAt: timeIn(issue, 'updated_at'),
     dependsOn: [],
   };
 }

@@ -9,6 +9,7 @@ import type { Timer } from '../../kernel/clock.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { type Api, type ApiAnswer, type ApiRequest, problemIn } from '../../review/forges/api.ts';
 import type { SourceMemories, SourceProblem } from '../port.ts';
+import { bounded, limitedUntil } from '../rules/limit.ts';
 
 export type ApiAnswered = Extract<ApiAnswer, { kind: 'answered' }>;
 
@@ -17,6 +18,7 @@ export interface ApiRefusal {
   readonly kind: 'refused';
   readonly status: number;
   readonly reason: string;
+  readonly body?: unknown;
 }
 
 export interface ApiLimit {
@@ -33,6 +35,8 @@ export interface PacedOptions {
   readonly limitIn?: (answer: ApiAnswered, now: Timestamp) => ApiLimit | undefined;
   /** The login may change: it is looked up for each request. */
   readonly api: () => Promise<Api | { readonly reason: string }>;
+  /** Answers that are kept for their ETags; the oldest goes first. */
+  readonly mostAnswers?: number;
 }
 
 const { writeApartMs, mostPages, limitedMs } = defaultPolicy.sources;
@@ -41,8 +45,20 @@ export class Paced {
   readonly #options: PacedOptions;
   readonly #before = new Map<string, { readonly etag: string; readonly answer: ApiAnswered }>();
 
+  #mayWrite: () => Promise<boolean> = async () => true;
+
   constructor(options: PacedOptions) {
     this.#options = options;
+  }
+
+  /** Writes of the work are sent only while `mayWrite` says so. Requests are serial, so no other work goes on. */
+  async guarded<T>(mayWrite: () => Promise<boolean>, work: () => Promise<T>): Promise<T> {
+    this.#mayWrite = mayWrite;
+    try {
+      return await work();
+    } finally {
+      this.#mayWrite = async () => true;
+    }
   }
 
   async get(path: string): Promise<ApiAnswered | ApiRefusal | SourceProblem> {
@@ -51,8 +67,18 @@ export class Paced {
     if (answer.kind !== 'answered') return answer;
     if (answer.status === 304 && before !== undefined) return before.answer;
     const etag = answer.header('etag');
-    if (answer.status === 200 && etag !== null) this.#before.set(path, { etag, answer });
+    if (answer.status === 200 && etag !== null) this.#keep(path, { etag, answer });
     return answer;
+  }
+
+  #keep(path: string, kept: { readonly etag: string; readonly answer: ApiAnswered }): void {
+    const { mostAnswers = defaultPolicy.sources.mostAnswers } = this.#options;
+    this.#before.delete(path);
+    this.#before.set(path, kept);
+    for (const oldest of this.#before.keys()) {
+      if (this.#before.size <= mostAnswers) return;
+      this.#before.delete(oldest);
+    }
   }
 
   /** All pages of a list. */
@@ -88,6 +114,7 @@ export class Paced {
     // By the wall clock, because another process may have written; a clock that jumps costs one wait.
     const sinceMs = clock.now() - (memories.wroteAt() ?? 0);
     if (sinceMs < writeApartMs) await clock.sleep(Math.min(writeApartMs, writeApartMs - sinceMs));
+    if (!(await this.#mayWrite())) return failed('Another machine looks at the source now.');
     try {
       return await this.#ask({ method, path, ...(body && { body }) });
     } finally {
@@ -97,18 +124,18 @@ export class Paced {
 
   async #ask(request: ApiRequest): Promise<ApiAnswered | ApiRefusal | SourceProblem> {
     const { source, clock, memories } = this.#options;
-    const { limit } = memories.load(source);
-    const until = limit?.until ?? null;
-    if (until !== null && until > clock.now()) return failed('its rate limit has not ended.', until);
+    const until = limitedUntil(memories.load(source).limit, clock.now());
+    if (until !== null) return failed('its rate limit has not ended.', until);
     const api = await this.#options.api();
     if ('reason' in api) return failed(api.reason);
     const answer = await api.ask(request);
     const problem = problemIn(api, answer, clock.now());
     const own = answer.kind === 'answered' ? this.#options.limitIn?.(answer, clock.now()) : undefined;
-    if (own !== undefined) memories.save(source, { limit: { remaining: own.remaining, until: own.until } });
-    if (own?.isRefused) return failed(`${api.name}: rate limit exceeded.`, own.until);
+    const ownEnd = own?.until == null ? null : bounded(own.until, clock.now());
+    if (own !== undefined) memories.save(source, { limit: { remaining: own.remaining, until: ownEnd } });
+    if (own?.isRefused) return failed(`${api.name}: rate limit exceeded.`, ownEnd);
     if (problem?.because === 'rate_limited') {
-      const ends = problem.until ?? timestamp(clock.now() + limitedMs);
+      const ends = bounded(problem.until ?? timestamp(clock.now() + limitedMs), clock.now());
       memories.save(source, { limit: { remaining: 0, until: ends } });
       return failed(problem.reason, ends);
     }
@@ -117,7 +144,7 @@ export class Paced {
     const reason = problem?.reason ?? `${api.name}: no answer.`;
     const isLasting = problem?.because === 'refused' || problem?.because === 'not_found';
     if (answer.kind === 'answered' && (isLasting || LASTING.has(answer.status)))
-      return { kind: 'refused', status: answer.status, reason };
+      return { kind: 'refused', status: answer.status, reason, body: answer.body };
     return failed(reason);
   }
 
@@ -128,7 +155,8 @@ export class Paced {
     const remaining = Number(said ?? Number.NaN);
     if (!Number.isFinite(remaining)) return;
     const reset = Number(header('x-ratelimit-reset') ?? header('ratelimit-reset') ?? Number.NaN);
-    const until = remaining === 0 && Number.isFinite(reset) ? timestamp(reset * 1_000) : null;
+    const isOver = remaining === 0 && Number.isFinite(reset);
+    const until = isOver ? bounded(timestamp(reset * 1_000), clock.now()) : null;
     const before = memories.load(source).limit;
     if (before?.remaining === remaining && before.until === until) return;
     memories.save(source, {

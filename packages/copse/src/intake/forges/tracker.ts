@@ -4,7 +4,7 @@ import type { LetIn, ReportDone, ReportOrder, Source, SourceProblem, SourceRead 
 import type { Item } from '../rules/item.ts';
 import type { ReportLabel } from '../rules/report.ts';
 import type { SeenItem, SourceSettings } from '../rules/source.ts';
-import type { ApiAnswered, ApiRefusal } from './paced.ts';
+import type { ApiAnswered, ApiRefusal, Paced } from './paced.ts';
 
 type ListedIssues =
   | { readonly kind: 'listed'; readonly all: readonly unknown[] }
@@ -12,6 +12,10 @@ type ListedIssues =
   | SourceProblem;
 
 export interface Tracker {
+  /** For writes that need the hold of the source. */
+  readonly paced: Pick<Paced, 'guarded'>;
+  /** Whether the address is one of this repository; true if that cannot be told. */
+  isHere(url: string | null): boolean;
   /** Open issues with the label. */
   open(): Promise<ListedIssues>;
   one(id: string): Promise<ApiAnswered | ApiRefusal | SourceProblem>;
@@ -44,7 +48,10 @@ export function trackerSource(settings: SourceSettings, tracker: Tracker): Sourc
       return { kind: 'read', item: tracker.read(answer.body) };
     },
     letIn: ({ id }) => tracker.letIn(id),
-    report: (order) => report(tracker, order),
+    report: async (order) =>
+      tracker.isHere(order.item.url)
+        ? tracker.paced.guarded(order.isOurs, () => report(tracker, order))
+        : { kind: 'refused', reason: `it is an item of another repository (${order.item.url})` },
   };
 }
 
@@ -61,14 +68,36 @@ async function readAll(tracker: Tracker, known: readonly Item[]): Promise<Source
     items.push({ ...seen, dependsOn });
   }
   const ids = new Set(items.map(({ id }) => id));
+  const unread: string[] = [];
+  const notes: string[] = [];
   for (const item of known.filter((one) => !ids.has(one.item) && !one.isClosed)) {
+    if (!tracker.isHere(item.url)) {
+      unread.push(item.item);
+      continue;
+    }
     const answer = await tracker.one(item.item);
-    if (answer.kind === 'failed') return answer;
-    // Deleted or moved: it is not listed, so it counts as closed.
-    const seen = answer.kind === 'refused' ? undefined : tracker.read(answer.body);
-    if (seen !== undefined) items.push({ ...seen, dependsOn: item.dependsOn });
+    if (answer.kind === 'failed' && answer.until !== null) return answer;
+    if (answer.kind === 'answered') {
+      const seen = tracker.read(answer.body);
+      if (seen !== undefined) items.push({ ...seen, dependsOn: item.dependsOn });
+    } else if (answer.kind === 'failed' || !GONE.has(answer.status)) {
+      unread.push(item.item);
+      notes.push(`${item.item}: ${answer.reason}`);
+    }
   }
-  return { kind: 'read', items, notes: [] };
+  return { kind: 'read', items, unread, notes };
+}
+
+/** Moved or deleted, by a server that has just listed the repository: it counts as closed. */
+const GONE: ReadonlySet<number> = new Set([301, 404, 410]);
+
+/** An address below a host may begin with a folder of the server. */
+export function isAddressOf(
+  url: string | null,
+  place: { readonly owner: string; readonly name: string } | { readonly reason: string },
+): boolean {
+  if (url === null || 'reason' in place || !URL.canParse(url)) return true;
+  return new URL(url).pathname.toLowerCase().includes(`/${place.owner}/${place.name}/`.toLowerCase());
 }
 
 function problemOf(problem: ApiRefusal | SourceProblem): SourceProblem {
@@ -92,10 +121,18 @@ async function report(
   return { kind: 'reported', comment };
 }
 
-type Written = { readonly kind: 'written'; readonly comment: string | null } | ApiRefusal | SourceProblem;
+type WrittenComment =
+  | { readonly kind: 'written'; readonly comment: string | null }
+  | ApiRefusal
+  | SourceProblem;
 
 /** The comment that is known, else the oldest with the marker, else a new one: an answer may have been lost. */
-async function writeComment(tracker: Tracker, item: Item, text: string, marker: string): Promise<Written> {
+async function writeComment(
+  tracker: Tracker,
+  item: Item,
+  text: string,
+  marker: string,
+): Promise<WrittenComment> {
   const known = item.report?.comment ?? null;
   if (known !== null) {
     const edited = await tracker.editComment(item.item, known, text);

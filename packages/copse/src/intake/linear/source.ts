@@ -11,6 +11,7 @@ import { type ApiAnswered, type ApiRefusal, type Paced, failed } from '../forges
 import type { LetIn, ReportDone, ReportOrder, Source, SourceProblem, SourceRead } from '../port.ts';
 import type { Item } from '../rules/item.ts';
 import type { SeenItem, SourceSettings } from '../rules/source.ts';
+import { timeIn } from '../forges/times.ts';
 import { errorsOf } from './api.ts';
 
 export interface LinearOptions {
@@ -21,7 +22,7 @@ export interface LinearOptions {
   readonly label: string;
 }
 
-const ISSUE = `identifier title description url creator { displayName } state { type }
+const ISSUE = `identifier title description url updatedAt creator { displayName } state { type }
   children { nodes { identifier } }
   inverseRelations { nodes { type issue { identifier } } }`;
 
@@ -35,7 +36,7 @@ const LIST = `query ($team: String!, $label: String!, $after: String) {
 const ONE = `query ($id: String!) { issue(id: $id) { ${ISSUE} } }`;
 
 const HISTORY = `query ($id: String!) { issue(id: $id) {
-  creator { displayName }
+  createdAt creator { displayName }
   history(first: 250) { nodes { createdAt actor { displayName } addedLabels { name } } }
 } }`;
 
@@ -58,7 +59,7 @@ export function linearSource(options: LinearOptions): Source {
       return { kind: 'read', item };
     },
     letIn: ({ id }) => letIn(options, id),
-    report: (order) => report(options, order),
+    report: (order) => options.paced.guarded(order.isOurs, () => report(options, order)),
   };
 }
 
@@ -75,12 +76,15 @@ async function write({ paced }: LinearOptions, query: string, variables: Data): 
 
 /** Errors come with 200 or 400, and with no data. */
 function dataIn(answer: ApiAnswered | ApiRefusal | SourceProblem): Asked {
-  if (answer.kind !== 'answered') return answer;
+  if (answer.kind === 'failed') return answer;
   const [error] = errorsOf(answer.body);
+  // Only this error says that the issue is deleted, which then counts as closed.
+  const status = /^entity not found/i.test(stringIn(error, 'message') ?? '') ? 404 : 400;
+  if (answer.kind === 'refused') return { ...answer, status };
   if (error !== undefined)
     return {
       kind: 'refused',
-      status: 400,
+      status,
       reason: `Linear: ${messageOf({ message: stringIn(error, 'message') })}.`,
     };
   return { kind: 'data', data: fieldsOf(fieldsOf(answer.body)['data']) };
@@ -106,14 +110,20 @@ async function readAll(options: LinearOptions, known: readonly Item[]): Promise<
       return failed('The list is too long: use a label with fewer items.');
   }
   const ids = new Set(items.map(({ id }) => id));
+  const unread: string[] = [];
+  const notes: string[] = [];
   for (const item of known.filter((one) => !ids.has(one.item) && !one.isClosed)) {
     const asked = await ask(options, ONE, { id: item.item });
-    if (asked.kind === 'failed') return asked;
-    // Deleted: it is not listed, so it counts as closed.
-    const seen = asked.kind === 'refused' ? undefined : readIssue(asked.data['issue']);
-    if (seen !== undefined) items.push({ ...seen, id: item.item });
+    if (asked.kind === 'failed' && asked.until !== null) return asked;
+    if (asked.kind === 'data') {
+      const seen = readIssue(asked.data['issue']);
+      if (seen !== undefined) items.push({ ...seen, id: item.item });
+    } else if (asked.kind === 'failed' || asked.status !== 404) {
+      unread.push(item.item);
+      notes.push(`${item.item}: ${asked.reason}`);
+    }
   }
-  return { kind: 'read', items, notes: [] };
+  return { kind: 'read', items, unread, notes };
 }
 
 function readIssue(issue: unknown): SeenItem | undefined {
@@ -132,6 +142,7 @@ function readIssue(issue: unknown): SeenItem | undefined {
     url: stringIn(issue, 'url') ?? null,
     author: stringIn(fields['creator'], 'displayName') ?? null,
     isClosed: state === 'completed' || state === 'canceled',
+    updatedAt: timeIn(issue, 'updatedAt'),
     dependsOn: [...new Set(first.flatMap((one) => stringIn(one, 'identifier') ?? []))],
   };
 }
@@ -151,7 +162,8 @@ async function letIn(options: LinearOptions, id: string): Promise<LetIn | Source
     )
     .at(-1);
   const who = set === undefined ? issue['creator'] : fieldsOf(set)['actor'];
-  return { kind: 'known', by: stringIn(who, 'displayName') ?? null };
+  const at = timeIn(set ?? issue, 'createdAt');
+  return { kind: 'known', by: stringIn(who, 'displayName') ?? null, at };
 }
 
 async function report(

@@ -12,9 +12,15 @@ import { entries } from '../../git/output.ts';
 import { type TrustedDir, git, gitLine } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
 import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas.ts';
-import type { Source, SourceProblem, SourceRead, TickOrder, Ticked } from '../port.ts';
-import type { Item } from '../rules/item.ts';
-import { type IdentifiedEntry, fileOfItem, identify, parseList, withTicks } from '../rules/markdown.ts';
+import type { KnownItem, Source, SourceProblem, SourceRead, TickOrder, Ticked } from '../port.ts';
+import {
+  type IdentifiedEntry,
+  type ListEntry,
+  fileOfItem,
+  identify,
+  parseList,
+  withTicks,
+} from '../rules/markdown.ts';
 import type { SeenItem, SourceSettings } from '../rules/source.ts';
 
 export interface MarkdownOptions {
@@ -27,7 +33,7 @@ export interface MarkdownOptions {
 
 export function markdownSource(options: MarkdownOptions): Source {
   const { settings } = options;
-  const read = (known: readonly Item[]) => trying(() => readLists(options, known));
+  const read = (known: readonly KnownItem[]) => trying(() => readLists(options, known));
   return {
     ...settings,
     read,
@@ -52,7 +58,7 @@ async function trying<T>(work: () => Promise<T>): Promise<T | SourceProblem> {
 
 async function readLists(
   options: MarkdownOptions,
-  known: readonly Item[],
+  known: readonly KnownItem[],
 ): Promise<SourceRead | SourceProblem> {
   const target = await options.target();
   if (target === undefined)
@@ -98,15 +104,22 @@ interface ReadList {
   readonly entries: readonly IdentifiedEntry[];
 }
 
-async function readList(dir: TrustedDir, file: ListFile, known: readonly Item[]): Promise<ReadList> {
+async function readList(dir: TrustedDir, file: ListFile, known: readonly KnownItem[]): Promise<ReadList> {
   const size = Number(await gitLine(dir, ['cat-file', '-s', file.blob]));
   const most = defaultPolicy.sources.mostFileBytes;
   if (size > most) throw new Error(`${file.path} has ${size} bytes, and Copse reads at most ${most}.`);
   // Bytes as characters: what is not ticked is written as it was read.
   const text = (await git(dir, ['cat-file', 'blob', file.blob])).toString('latin1');
   const own = known.filter(({ item }) => fileOfItem(item) === file.path);
-  const parsed = parseList(Buffer.from(text, 'latin1').toString());
-  return { text, entries: identify(file.path, parsed, own) };
+  return { text, entries: identify(file.path, listIn(file, Buffer.from(text, 'latin1').toString()), own) };
+}
+
+function listIn({ path: file }: ListFile, text: string): readonly ListEntry[] {
+  try {
+    return parseList(text);
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
 }
 
 function itemsIn({ entries: all }: ReadList): readonly SeenItem[] {
@@ -126,9 +139,11 @@ async function tick(options: MarkdownOptions, { items, known, message }: TickOrd
   const target = await options.target();
   if (target === undefined) return { kind: 'unchanged' };
   const ids = new Set(items.map(({ item }) => item));
+  // A box is ticked by the title that its task was given, and no other.
+  const byTitle = known.map((item) => ({ ...item, isWaiting: false }));
   const changed: string[] = [];
   for (const file of await listFiles(options, target.tip)) {
-    const { text, entries: all } = await readList(dir, file, known);
+    const { text, entries: all } = await readList(dir, file, byTitle);
     const lines = new Set(all.filter(({ id, isTicked }) => ids.has(id) && !isTicked).map(({ line }) => line));
     if (lines.size === 0) continue;
     const input = Buffer.from(withTicks(text, lines), 'latin1');

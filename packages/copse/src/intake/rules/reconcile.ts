@@ -38,9 +38,11 @@ export interface SyncFacts {
   readonly seen: readonly SeenItem[];
   readonly known: readonly Item[];
   readonly taskOf: (task: TaskId) => TaskNow | undefined;
+  /** Ids of known items that could not be read: nothing is known of them now. */
+  readonly unread?: ReadonlySet<string>;
 }
 
-export function planSync({ settings, seen, known, taskOf }: SyncFacts): readonly ItemStep[] {
+export function planSync({ settings, seen, known, taskOf, unread }: SyncFacts): readonly ItemStep[] {
   const items = new Map(known.map((item) => [item.item, item]));
   const unique = new Map(seen.map((one) => [one.id, one]));
   const steps: ItemStep[] = [];
@@ -50,15 +52,31 @@ export function planSync({ settings, seen, known, taskOf }: SyncFacts): readonly
       if (!one.isClosed) steps.push(takeStep(one));
       continue;
     }
+    if (!isSamePlace(item.url, one.url)) {
+      steps.push({ kind: 'leave', seen: one, why: whyElsewhere(item) });
+      continue;
+    }
     const task = taskOf(item.task);
     steps.push(...openStep(item, one), ...textStep(item, one, task, settings.onlyFrom));
     if (one.isClosed && !item.isClosed) steps.push(closeStep(item, task, settings.onClosed));
     else steps.push(...linkStep(item, one, { task, items, unique }));
   }
   for (const item of known)
-    if (!unique.has(item.item) && !item.isClosed)
+    if (!unique.has(item.item) && !item.isClosed && unread?.has(item.item) !== true)
       steps.push(closeStep(item, taskOf(item.task), settings.onClosed));
   return steps;
+}
+
+/** The number of an issue is the same in another repository; its address is not. */
+function isSamePlace(known: string | null, seen: string | null): boolean {
+  if (known === null || seen === null) return true;
+  const folder = (url: string) => url.slice(0, url.lastIndexOf('/')).toLowerCase();
+  // The last part is the number, or at Linear words of the title.
+  return folder(known) === folder(seen);
+}
+
+function whyElsewhere({ item, task, url }: Item): string {
+  return `${item} is already ${task}, of another repository (${url}): give the source another name`;
 }
 
 function takeStep(seen: SeenItem): ItemStep {
@@ -101,12 +119,32 @@ function whyNotGiven(
 ): string | null {
   const { title, body } = textOf(seen);
   if (task === undefined) return 'its task was deleted';
-  if (task.status !== 'pending' && task.status !== 'ready') return 'its task has begun';
+  if (!isWaiting(task.status)) return 'its task has begun';
   if (task.mark !== item.given) return 'a person edited its task';
   if (onlyFrom !== null && !isAmong(onlyFrom, seen.author))
     return 'its author is not among only_from, and may change the text after the label was set';
   const check = [checkTitle(title), checkBody(body)].find(({ kind }) => kind === 'refused');
   return check?.kind === 'refused' ? check.reason : null;
+}
+
+/** Why an item does not become a task; null: it does. */
+export function whyNotLetIn(
+  onlyFrom: readonly string[] | null,
+  seen: SeenItem,
+  { by, at = null }: { readonly by: string | null; readonly at?: Timestamp | null },
+): string | null {
+  if (onlyFrom === null) return null;
+  if (by === null) return 'it is unknown who asked for it, and only_from is set';
+  if (!isAmong(onlyFrom, by)) return `${by} is not among only_from`;
+  const { updatedAt, author } = seen;
+  if (updatedAt === undefined || isAmong(onlyFrom, author)) return null;
+  const isAsAsked = updatedAt !== null && at !== null && updatedAt <= at;
+  return isAsAsked ? null : `it may have been edited after ${by} set the label: read it, then set it again`;
+}
+
+/** The task may get another text. */
+export function isWaiting(status: TaskStatus | undefined): boolean {
+  return status === 'pending' || status === 'ready';
 }
 
 export interface TextDecision {
@@ -142,7 +180,7 @@ export function decideText(
   return { edits, noted, why };
 }
 
-export function isAmong(names: readonly string[], name: string | null): boolean {
+function isAmong(names: readonly string[], name: string | null): boolean {
   return name !== null && names.some((one) => one.toLowerCase() === name.toLowerCase());
 }
 
@@ -153,7 +191,7 @@ interface LinkFacts {
 }
 
 function linkStep(item: Item, seen: SeenItem, { task, items }: LinkFacts): readonly ItemStep[] {
-  if (task?.status !== 'pending' && task?.status !== 'ready') return [];
+  if (!isWaiting(task?.status)) return [];
   const dependsOn = seen.dependsOn.filter((id) => id !== item.item && items.has(id));
   const isSame = dependsOn.toSorted().join('\0') === item.dependsOn.toSorted().join('\0');
   return isSame ? [] : [{ kind: 'link', item, dependsOn }];

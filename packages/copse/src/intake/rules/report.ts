@@ -3,7 +3,7 @@
  * reason, path or output: the item may be public.
  */
 
-import type { TaskId } from '../../kernel/ids.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Task, TaskStatus } from '../../tasks/rules/task.ts';
 import type { Item, ReportPhase } from './item.ts';
 
@@ -31,6 +31,14 @@ export interface Reported {
   readonly items: readonly Item[];
   /** For people: what else was done, or could not be told. */
   readonly notes: readonly string[];
+  /** The last item that could not be told; null: none. The others were. */
+  readonly problem: UntoldProblem | null;
+}
+
+interface UntoldProblem {
+  readonly kind: 'failed';
+  readonly reason: string;
+  readonly until: Timestamp | null;
 }
 
 /** A deleted task counts as cancelled. */
@@ -43,6 +51,11 @@ export function dueReport(item: Pick<Item, 'report'>, status: TaskStatus | undef
   const phase = phaseOf(status);
   if (item.report === null) return phase === 'queued' || phase === 'cancelled' ? null : phase;
   return item.report.phase === phase ? null : phase;
+}
+
+/** A box has two states, and a line that no longer says what was done stays as it is. */
+export function isTickDue({ changedAt }: Pick<Item, 'changedAt'>, phase: ReportPhase): boolean {
+  return phase === 'done' && changedAt === null;
 }
 
 /** Found again by it after an answer was lost. Only this board knows the task's id before the comment exists. */

@@ -148,20 +148,16 @@ function changed(
 /** The first time after a moment; null: never. */
 export type After = (at: Timestamp) => Timestamp | null;
 
-/** Times of an interval keep their distance from the last one. */
+/** Times of an interval keep their distance from the last one, which a wrong clock may have put far ahead. */
 export function intervalAfter(everyMs: number, anchor: Timestamp): After {
   return (at) => {
-    const steps = Math.max(1, Math.floor((at - anchor) / everyMs) + 1);
+    const steps = Math.floor((at - anchor) / everyMs) + 1;
     return timestamp(anchor + steps * everyMs);
   };
 }
 
 /** Statuses in which the run of a task goes on without a person, or with one who paused it. */
-const GOING: ReadonlySet<TaskStatus> = new Set(['pending', 'ready', 'in_progress', 'landing', 'paused']);
-
-export function isGoing(status: TaskStatus | undefined): boolean {
-  return status !== undefined && GOING.has(status);
-}
+export const goingStatuses: readonly TaskStatus[] = ['pending', 'ready', 'in_progress', 'landing', 'paused'];
 
 export interface DueFacts {
   /** The task of the last run goes on. */
@@ -192,7 +188,7 @@ export function decideDue(
 ): DuePlan {
   const { nextAt, owed, pausedAt, lastDueAt } = schedule;
   if (pausedAt !== null) return { kind: 'wait' };
-  if (lastDueAt !== null && lastDueAt > now + policy.clockStepMs)
+  if (isOfWrongClock(schedule, after, policy, now))
     return { kind: 'pass', because: 'clock', due: { dueAt: now, nextAt: after(now), owed } };
   if (owed > 0 && !goesOn) return { kind: 'run', due: { dueAt: lastDueAt ?? now, nextAt, owed: owed - 1 } };
   if (nextAt === null || nextAt > now) return { kind: 'wait' };
@@ -212,6 +208,20 @@ export function decideDue(
     because: 'overlap',
     due: { ...due, owed: overlap === 'queue' ? Math.max(1, caughtUp) : caughtUp },
   };
+}
+
+/** No clock within `clockStepMs` of this one would have dealt with that time, or chosen this next one. */
+function isOfWrongClock(
+  { lastDueAt, nextAt }: Schedule,
+  after: After,
+  { clockStepMs }: SchedulePolicy,
+  now: Timestamp,
+): boolean {
+  const latest = timestamp(now + clockStepMs);
+  if (lastDueAt !== null && lastDueAt > latest) return true;
+  if (nextAt !== null && nextAt <= latest) return false;
+  const expected = after(latest);
+  return expected !== null && (nextAt === null || nextAt > expected);
 }
 
 interface Times {

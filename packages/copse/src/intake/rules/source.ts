@@ -1,5 +1,7 @@
 /** Sources of work items, and an item as its source has it. */
 
+import type { Timestamp } from '../../kernel/ids.ts';
+
 type SourceType = 'markdown' | 'github' | 'gitlab' | 'linear' | 'command';
 
 export interface SourceSettings {
@@ -24,6 +26,8 @@ export interface SeenItem {
   readonly url: string | null;
   readonly author: string | null;
   readonly isClosed: boolean;
+  /** When its text or anything else of it last changed; null: unknown. Absent: its text and who asked come together. */
+  readonly updatedAt?: Timestamp | null;
   /** Items of the same source that come first. */
   readonly dependsOn: readonly string[];
 }

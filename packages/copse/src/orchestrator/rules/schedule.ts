@@ -19,6 +19,8 @@ interface AvailableAgent {
   readonly capabilities: readonly string[];
   /** How many sessions of it may run at once on this node; null for no limit of its own. */
   readonly max: number | null;
+  /** It works in the main checkout, where one session at a time may run. */
+  readonly isInCheckout?: boolean;
 }
 
 /** An agent of copse.yml that cannot run on this node, with a sentence that says why. */
@@ -56,6 +58,7 @@ export type WaitingFor =
   | { readonly kind: 'agent'; readonly reasons: readonly string[] }
   | { readonly kind: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
   | { readonly kind: 'agent_limit'; readonly agents: readonly AgentName[] }
+  | { readonly kind: 'checkout'; readonly task: TaskId }
   | { readonly kind: 'node_limit'; readonly max: number }
   | { readonly kind: 'memory'; readonly freeBytes: number; readonly neededBytes: number }
   | { readonly kind: 'disk'; readonly freeBytes: number; readonly neededBytes: number };
@@ -99,7 +102,10 @@ export class Scheduler {
     if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, this.#facts) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
-    const free = able.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
+    const inCheckout = this.#userOfCheckout();
+    const open = inCheckout === undefined ? able : able.filter(({ isInCheckout }) => !isInCheckout);
+    if (open.length === 0 && inCheckout !== undefined) return { kind: 'checkout', task: inCheckout };
+    const free = open.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
     if (free === undefined) return { kind: 'agent_limit', agents: able.map(({ name }) => name) };
     return this.#nodeIsFull() ?? free.name;
   }
@@ -116,6 +122,13 @@ export class Scheduler {
     if (freeDiskBytes !== null && freeDiskBytes < minFreeDiskBytes)
       return { kind: 'disk', freeBytes: freeDiskBytes, neededBytes: minFreeDiskBytes };
     return undefined;
+  }
+
+  #userOfCheckout(): TaskId | undefined {
+    const there = new Set(
+      this.#facts.agents.flatMap(({ name, isInCheckout }) => (isInCheckout ? [name] : [])),
+    );
+    return this.#busy.find(({ agentHere }) => agentHere !== null && there.has(agentHere))?.id;
   }
 
   #runningOf(agent: AgentName): number {

@@ -1,5 +1,6 @@
 /** Builds candidates, or tries whether one could be built. open.ts states what a candidate promises. */
 
+import { unreachable } from '../../kernel/unreachable.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Candidate, CandidateRequest, ConflictedMerge, Resolution } from '../ports/merging.ts';
 import type { MergeMethod } from '../rules/landing.ts';
@@ -156,14 +157,23 @@ interface Made {
 
 /** Undefined when it conflicts. */
 async function shape(merger: TargetMerger, material: MergedInput): Promise<Made | undefined> {
+  const { merged, request } = material;
+  switch (request.method) {
+    case 'merge':
+      return merged.kind === 'clean' ? mergeCommit(merger, material, merged.tree, null) : undefined;
+    case 'squash':
+      return merged.kind === 'clean' ? squash(merger, material, merged.tree, null) : undefined;
+    case 'rebase':
+      return rebase(merger, material);
+    default:
+      return unreachable(request.method);
+  }
+}
+
+async function rebase(merger: TargetMerger, material: MergedInput): Promise<Made | undefined> {
   const { branch, target, merged, request } = material;
-  const { method, at } = request;
-  if (method === 'merge')
-    return merged.kind === 'clean' ? mergeCommit(merger, material, merged.tree, null) : undefined;
-  if (method === 'squash')
-    return merged.kind === 'clean' ? squash(merger, material, merged.tree, null) : undefined;
   const name = request.branch;
-  const details = { title: request.title, trailers: trailersOf(request), at };
+  const details = { title: request.title, trailers: trailersOf(request), at: request.at };
   const mayReplay = branch.isLinear || merged.kind === 'clean';
   const replayed = mayReplay ? await replay(merger, branch, { target, merged }, details) : undefined;
   const isSame = replayed !== undefined && (merged.kind !== 'clean' || replayed.tree === merged.tree);
@@ -180,7 +190,15 @@ async function shape(merger: TargetMerger, material: MergedInput): Promise<Made 
 /** Rebase becomes squash here: the commits conflict one by one. */
 function shapeResolved(merger: TargetMerger, task: BuildInput, { tree, note }: Resolved): Made {
   const { method } = task.request;
-  return method === 'merge' ? mergeCommit(merger, task, tree, note) : squash(merger, task, tree, note);
+  switch (method) {
+    case 'merge':
+      return mergeCommit(merger, task, tree, note);
+    case 'squash':
+    case 'rebase':
+      return squash(merger, task, tree, note);
+    default:
+      return unreachable(method);
+  }
 }
 
 function squash(

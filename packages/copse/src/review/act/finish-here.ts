@@ -64,10 +64,11 @@ async function lookHere(
   if (task?.state.status !== 'in_progress') return undefined;
   const agent = agentNamed(context, task.state.claim.agent);
   const { finish, landing, settings: workspace } = context;
-  const worktree = (await workspaceOf(context, id))?.worktree ?? null;
+  const place = await workspaceOf(context, id);
   return lookAtGate(context, {
     task,
-    worktree,
+    worktree: place?.worktree ?? null,
+    checkout: place?.checkout,
     agent: agent ?? { finish, landing, workspace },
     saysNoChanges: noChanges,
     summary,

@@ -6,6 +6,7 @@
  */
 
 import type { Timestamp } from '../../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import type { Forge, ForgeRemote, PullRequestLook, PullRequestOrder } from '../port.ts';
 import { type RemotePlace, githubApi, gitlabApi, kindOf, parseRemote, safeBase } from './address.ts';
 import type { ForgeKind } from '../rules/pull-request.ts';
@@ -30,21 +31,33 @@ export function openForge(options: ForgeOptions): Forge {
   return {
     async push(order) {
       const found = findPlace(options);
-      if (!('kind' in found) || found.kind !== 'gitlab') return pushPlainly(remote, order);
-      const api = await apiFor(options, found);
-      return 'ask' in api ? pushPlainly(remote, order) : pushToGitlab(remote, order);
+      if (!('kind' in found)) return pushPlainly(remote, order);
+      switch (found.kind) {
+        case 'github':
+          return pushPlainly(remote, order);
+        case 'gitlab': {
+          const api = await apiFor(options, found);
+          return 'ask' in api ? pushPlainly(remote, order) : pushToGitlab(remote, order);
+        }
+        default:
+          return unreachable(found.kind);
+      }
     },
     async open(order, hint) {
       const found = findPlace(options);
       if (!('kind' in found)) return unknown(found.reason, hint);
       const { kind, place } = found;
       const api = await apiFor(options, found);
-      if ('ask' in api) {
-        const hosted = { api, place, now };
-        return kind === 'github' ? openOnGithub(hosted, order) : openOnGitlab(hosted, order);
+      const hosted = 'ask' in api ? { api, place, now } : null;
+      switch (kind) {
+        case 'github':
+          if (hosted !== null) return openOnGithub(hosted, order);
+          return unknown('ask' in api ? '' : api.reason, hint ?? newPullRequest(place, order));
+        case 'gitlab':
+          return hosted === null ? findPushed(remote, place, order, hint) : openOnGitlab(hosted, order);
+        default:
+          return unreachable(kind);
       }
-      if (kind === 'gitlab') return findPushed(remote, place, order, hint);
-      return unknown(api.reason, hint ?? newPullRequest(place, order));
     },
     async look({ number }) {
       const found = findPlace(options);
@@ -53,13 +66,20 @@ export function openForge(options: ForgeOptions): Forge {
       const api = await apiFor(options, found);
       if (!('ask' in api)) return unknown(api.reason, null);
       const hosted = { api, place, now };
-      return kind === 'github' ? reader.look(hosted, number) : lookOnGitlab(hosted, number);
+      switch (kind) {
+        case 'github':
+          return reader.look(hosted, number);
+        case 'gitlab':
+          return lookOnGitlab(hosted, number);
+        default:
+          return unreachable(kind);
+      }
     },
   };
 }
 
 export interface KnownForge {
-  readonly kind: 'github' | 'gitlab';
+  readonly kind: Exclude<ForgeKind, 'none'>;
   readonly place: RemotePlace;
 }
 
@@ -89,7 +109,7 @@ export async function apiFor(
     const gh = await ghApi({ environment, host, timeoutMs });
     if (gh !== undefined) return gh;
   }
-  const address = given ?? (kind === 'github' ? githubApi(host) : gitlabApi(host));
+  const address = given ?? ADDRESS[kind](host);
   const base = safeBase(address);
   if (base === undefined)
     return { reason: 'COPSE_FORGE_API must be an https address, or one on this machine.' };
@@ -99,11 +119,18 @@ export async function apiFor(
     const login = kind === 'github' ? `gh auth login --hostname ${host}, or ` : '';
     return { reason: `Not logged in to ${host}: ${login}set ${OWN_TOKEN}.` };
   }
-  const headers = kind === 'github' ? githubHeaders(token) : { 'private-token': token };
+  const headers = HEADERS[kind](token);
   return fetchApi({ base, secret: token, headers, timeoutMs });
 }
 
-const PUBLIC = { github: 'github.com', gitlab: 'gitlab.com' } as const;
+type PerForge<T> = Readonly<Record<KnownForge['kind'], T>>;
+
+const PUBLIC = { github: 'github.com', gitlab: 'gitlab.com' } as const satisfies PerForge<string>;
+const ADDRESS: PerForge<(host: string) => string> = { github: githubApi, gitlab: gitlabApi };
+const HEADERS: PerForge<(token: string) => Readonly<Record<string, string>>> = {
+  github: githubHeaders,
+  gitlab: (token) => ({ 'private-token': token }),
+};
 
 /** Agents do not inherit this variable. */
 const OWN_TOKEN = 'COPSE_FORGE_TOKEN';

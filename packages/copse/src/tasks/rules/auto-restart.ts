@@ -54,6 +54,8 @@ export function mayRestart({ state }: Pick<Task, 'state'>): boolean {
 const isAgentsFailure: Readonly<Record<AttentionCause, boolean>> = {
   dirty: true,
   nothing_committed: true,
+  no_artifact: true,
+  not_imported: true,
   branch: true,
   commit_message: true,
   accept: true,

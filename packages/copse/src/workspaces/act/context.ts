@@ -10,6 +10,7 @@ import type { Disk, Furnishing, PortProbe } from '../ports/furnishing.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import type { Occupancy } from '../../processes/ports/occupancy.ts';
 import type { Pool } from '../ports/pool.ts';
+import type { TrashClockMemory } from '../sweep/trash-time.ts';
 import type { Trash } from '../ports/trash.ts';
 import type { WorkspaceSettings } from '../../config/workspace.ts';
 import type { Context } from '../../board/context.ts';
@@ -36,10 +37,14 @@ export interface WorkspaceContext extends Context {
   /** Where `.copse/` is. */
   readonly home: string;
   readonly settings: WorkspaceSettings;
+  /** Those of an agent of copse.yml; undefined if it has none of that name. */
+  readonly settingsOf: (agent: AgentName) => Promise<WorkspaceSettings | undefined>;
   /** The branch that work begins from and lands on, where copse.yml names one. */
   readonly target: string | undefined;
   /** How branches land. */
   readonly method?: MergeMethod;
+  /** By which the trash grows old; absent: by the machine's clock alone. */
+  readonly trashClock?: TrashClockMemory | undefined;
 }
 
 /** The workspace of a task on this machine; undefined if there is none or it was released. */

@@ -1,13 +1,18 @@
 /**
- * Workspaces without a worktree: the main checkout (`static`, one task at a time), or no files at all (`none`, and tasks
+ * Workspaces without a worktree: the main checkout (`static`, one session at a time), or no files at all (`none`, and tasks
  * without code).
+ *
+ * The checkout is released when its session ends (`leaveCheckout`). A process that was killed before that, and a cancelled
+ * task, do not keep it: it is free as soon as its task is not in progress. What a person has there uncommitted is in a
+ * snapshot before the agent starts.
  */
 
 import { decided } from '../../kernel/decision.ts';
 import { type TaskId, type WorkspaceId, brand, drawId } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import type { Workspace } from '../rules/workspace.ts';
-import { change } from '../../board/context.ts';
+import { type CheckoutBefore, type CheckoutLeft, beforeSession, ownFiles } from '../rules/checkout.ts';
+import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
+import { type Change, change } from '../../board/context.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
 
 export function strategyFor({ settings }: WorkspaceContext, task: Task): Workspace['strategy'] {
@@ -16,7 +21,8 @@ export function strategyFor({ settings }: WorkspaceContext, task: Task): Workspa
 
 export type PreparedElsewhere =
   | { readonly workspace: Workspace; readonly reused: boolean }
-  | { readonly usedBy: TaskId };
+  | { readonly usedBy: TaskId }
+  | { readonly impossible: string };
 
 export async function prepareElsewhere(
   context: WorkspaceContext,
@@ -24,18 +30,76 @@ export async function prepareElsewhere(
   strategy: 'static' | 'none',
 ): Promise<PreparedElsewhere> {
   const known = await workspaceOf(context, task);
-  if (known) return { workspace: known, reused: true };
+  if (known?.disposition.is === 'in_use') return { workspace: known, reused: true };
+  const usedBy = strategy === 'static' ? await userOfCheckout(context, context.board, task) : undefined;
+  if (usedBy !== undefined) return { usedBy };
+  const checkout = strategy === 'static' ? await lookBefore(context, task) : undefined;
+  if (checkout === null) return { impossible: 'The main checkout has no commit, or there is none.' };
   const outcome = await change(context, async (change): Promise<PreparedElsewhere> => {
-    const all = strategy === 'static' ? await change.board.list('workspace') : [];
-    const other = all.find(
-      (one) => one.strategy === 'static' && one.node === context.node && one.disposition.is === 'in_use',
-    );
-    if (other) return { usedBy: other.task };
+    const other = strategy === 'static' ? await userOfCheckout(context, change.board, task) : undefined;
+    if (other !== undefined) return { usedBy: other };
+    if (strategy === 'static') await releaseOthers(context, change);
     const id: WorkspaceId = brand(drawId('ws-', context.random));
     const of = { id, at: change.at, task, node: context.node, strategy, worktree: null };
-    await change.apply(decided({ type: 'workspace.prepared', ...of }));
+    await change.apply(decided({ type: 'workspace.prepared', ...of, ...(checkout && { checkout }) }));
     return { workspace: await change.require('workspace', id), reused: false };
   });
   if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
+}
+
+/** What a session leaves in the main checkout, looked at before its end is recorded; null for any other workspace. */
+export async function lookAtLeft(context: WorkspaceContext, task: TaskId): Promise<CheckoutLeft | null> {
+  const workspace = await workspaceOf(context, task);
+  if (workspace?.checkout === undefined) return null;
+  const state = await context.checkout.look();
+  return { head: state.head ?? workspace.checkout.head, paths: ownFiles(workspace.checkout, state) };
+}
+
+/** Frees the main checkout for the next session, in the transaction that ends this one. */
+export async function leaveCheckout(
+  change: Change,
+  of: { readonly task: TaskId; readonly node: Workspace['node']; readonly left: CheckoutLeft | null },
+): Promise<void> {
+  const workspace = await workspaceOf({ board: change.board, node: of.node }, of.task);
+  if (workspace?.strategy !== 'static') return;
+  const { left } = of;
+  await change.apply(decideWorkspace(workspace, { action: 'release', rescue: null, left }, change.at));
+}
+
+async function userOfCheckout(
+  { node }: WorkspaceContext,
+  board: Pick<Change['board'], 'list' | 'get'>,
+  own: TaskId,
+): Promise<TaskId | undefined> {
+  for (const one of await board.list('workspace')) {
+    if (!isHere(one, node) || one.task === own) continue;
+    const task = await board.get('task', one.task);
+    if (task?.state.status === 'in_progress') return one.task;
+  }
+  return undefined;
+}
+
+async function releaseOthers({ node }: WorkspaceContext, change: Change): Promise<void> {
+  for (const one of await change.board.list('workspace'))
+    if (isHere(one, node))
+      await change.apply(decideWorkspace(one, { action: 'release', rescue: null }, change.at));
+}
+
+function isHere({ strategy, node, disposition }: Workspace, here: Workspace['node']): boolean {
+  return strategy === 'static' && node === here && disposition.is !== 'released';
+}
+
+async function lookBefore(context: WorkspaceContext, task: TaskId): Promise<CheckoutBefore | null> {
+  const { board, checkout, rescues, node, root, mainGitDir, clock } = context;
+  const state = mainGitDir === null ? undefined : await checkout.look();
+  if (state === undefined || state.head === null) return null;
+  const mine = (await board.list('workspace', { task })).filter((one) => one.node === node);
+  const last = mine.findLast((one) => one.checkout !== undefined);
+  const left = last?.disposition.is === 'released' ? last.disposition.left : undefined;
+  const earlier = last?.checkout && left ? { before: last.checkout, left } : null;
+  const before = beforeSession({ ...state, head: state.head }, earlier);
+  if (state.changes.length === 0) return { ...before, rescue: null };
+  const saved = await rescues.snapshot({ task, worktree: root, why: 'retry', at: clock.now() });
+  return { ...before, rescue: saved.kind === 'saved' ? saved.rescue.ref : null };
 }

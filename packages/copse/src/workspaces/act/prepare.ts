@@ -230,9 +230,13 @@ async function elsewhere(
   strategy: 'static' | 'none',
 ): Promise<Prepared> {
   const outcome = await prepareElsewhere(context, task, strategy);
+  if ('impossible' in outcome) {
+    const reason = `${task} cannot work in the main checkout. ${outcome.impossible}`;
+    return { kind: 'refused', because: 'no_base', reason, next: ['copse config check'] };
+  }
   if ('usedBy' in outcome) {
     const reason = `${task} works in the main checkout, which ${outcome.usedBy} uses now.`;
-    return { kind: 'refused', because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
+    return { kind: 'refused', because: 'taken', reason, next: [`copse show ${outcome.usedBy}`] };
   }
   const nothing = { brought: [], linked: [], skipped: [], submodules: [], notes: [] };
   return {

@@ -9,6 +9,7 @@ import { decidePoolSize } from '../rules/pool.ts';
 import { isTrashOver } from '../rules/sweep/plan.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
+import { trashTime } from '../sweep/trash-time.ts';
 import type { WorkspaceContext } from './context.ts';
 
 interface Tended {
@@ -23,10 +24,11 @@ interface Tended {
 
 /** Whether `tend` has work, found out cheaply. */
 export async function needsTending(
-  { trash, pool, settings, policy, clock }: WorkspaceContext,
+  context: WorkspaceContext,
   filesMade: number | undefined,
 ): Promise<boolean> {
-  const now = clock.now();
+  const { trash, pool, settings, policy, clock } = context;
+  const now = trashTime(context, clock.now());
   const all = await trash.all();
   if (all.some((entry) => isOver(entry, now, policy) || isThick(entry))) return true;
   if (all.length > policy.maintenance.emptyTrashKept && emptyOnes({ trash, policy }, all).length > 0)
@@ -90,16 +92,17 @@ async function tendTrash(
   const failed: string[] = [];
   let thinned = 0;
   let deleted = 0;
+  const now = trashTime(context, clock.now());
   for (const one of await trash.all()) {
     // To look for processes reads those of the whole machine, so entries without work are passed over first.
-    if (!isOver(one, clock.now(), policy) && !isThick(one)) continue;
+    if (!isOver(one, now, policy) && !isThick(one)) continue;
     const { folder, record } = one;
     // An undo holds the task's lock. An entry that fails must not stop the rest.
     const done = await git
       .tryLock(`task-${record.task}`, async () => {
         const entry = await trash.again(folder);
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
-        if (isOver(entry, clock.now(), policy)) {
+        if (isOver(entry, now, policy)) {
           const deletion = await trash.delete(entry);
           if (deletion.kind === 'kept') kept.push(whyKept(folder, deletion.repositories));
           return deletion.kind === 'deleted' ? 'deleted' : undefined;

@@ -275,11 +275,13 @@ async function tearDown(
   const place = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
   const session = task.session === null ? undefined : await context.board.get('session', task.session);
   const request = { task, agent: session?.agent ?? null, session: task.session };
+  const own = request.agent === null ? undefined : await context.settingsOf(request.agent);
+  const settings = own ?? context.settings;
   const outcome = await context.furnishing.dismantle({
-    ...furnishingOf(context, request, place),
+    ...furnishingOf({ ...context, settings }, request, place),
     // `HEAD` is recorded where no base branch was known: the commit may be the agent's.
     base: worktree.baseBranch === 'HEAD' ? null : worktree.baseCommit,
-    sparse: context.settings.sparse ?? [],
+    sparse: settings.sparse ?? [],
   });
   if (outcome.kind === 'done') return outcome.ran > 0;
   if (outcome.because === 'not_started') {

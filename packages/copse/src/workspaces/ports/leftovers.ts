@@ -17,6 +17,8 @@ interface LogFolder {
   readonly at: Timestamp;
   /** Logs, or nothing but patches of commits. */
   readonly isDerived: boolean;
+  /** Files that may be transcripts, and no other. */
+  readonly hasOnlyTranscripts: boolean;
 }
 
 interface TranscriptFile {
@@ -39,6 +41,8 @@ export interface TaskLeftovers {
   logs(task?: TaskId): readonly LogFolder[];
   /** The complete outputs of attempts, beside their logs. */
   transcripts(task?: TaskId): readonly TranscriptFile[];
+  /** A folder without these files of it, and with them if there are none. Returns why something could not be deleted. */
+  deleteFolder(folder: string, kept: ReadonlySet<string>): Promise<readonly string[]>;
   /** A folder or a file. Returns why it could not be deleted, if so. */
   deleteLogs(place: string): Promise<readonly string[]>;
   /** Branches that Copse began for a task, by their reflogs; an agent may have renamed them. */

@@ -9,6 +9,7 @@
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
+import type { CheckoutBefore, CheckoutLeft } from './checkout.ts';
 import type { Escape } from './escape.ts';
 import { type EventHead, existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from '../../kernel/ids.ts';
@@ -29,6 +30,8 @@ export type Disposition =
       readonly rescue: string | null;
       /** What a person should know about the removal: branches that stay, a failed teardown. */
       readonly notes?: readonly string[];
+      /** What its session left in the main checkout. */
+      readonly left?: CheckoutLeft;
     };
 
 interface Worktree {
@@ -45,6 +48,8 @@ export interface Workspace {
   readonly strategy: WorkspaceStrategy;
   /** Null for non-code tasks. */
   readonly worktree: Worktree | null;
+  /** Only of the main checkout. */
+  readonly checkout?: CheckoutBefore;
   readonly preparedAt: Timestamp;
   readonly disposition: Disposition;
   /** Files that the person's hooks wrote after the work was finished. They do not keep the worktree of landed work. */
@@ -83,18 +88,27 @@ export type WorkspaceAction = keyof typeof workspaceTransitions;
 type Of<T extends string> = EventHead<T, WorkspaceId>;
 
 export type WorkspaceEvent =
-  | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)
+  | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree' | 'checkout'>)
   | (Of<'workspace.kept'> & { readonly why: KeepReason; readonly detail: string })
   | Of<'workspace.used_again'>
   | (Of<'workspace.hooks_wrote'> & { readonly paths: readonly string[] })
   | (Of<'workspace.escaped'> & Escape)
   | (Of<'workspace.escape_moved'> & { readonly paths: readonly string[]; readonly rescue: string })
-  | (Of<'workspace.released'> & { readonly rescue: string | null; readonly notes?: readonly string[] });
+  | (Of<'workspace.released'> & {
+      readonly rescue: string | null;
+      readonly notes?: readonly string[];
+      readonly left?: CheckoutLeft;
+    });
 
 export type WorkspaceRequest =
   | { readonly action: 'keep'; readonly why: KeepReason; readonly detail: string }
   | { readonly action: 'use' }
-  | { readonly action: 'release'; readonly rescue: string | null; readonly notes?: readonly string[] };
+  | {
+      readonly action: 'release';
+      readonly rescue: string | null;
+      readonly notes?: readonly string[];
+      readonly left?: CheckoutLeft | null;
+    };
 
 export function decideWorkspace(
   workspace: Workspace,
@@ -117,8 +131,9 @@ export function decideWorkspace(
     case 'use':
       return decided({ type: 'workspace.used_again', ...of });
     case 'release': {
-      const { rescue, notes = [] } = request;
-      return decided({ type: 'workspace.released', ...of, rescue, ...(notes.length > 0 && { notes }) });
+      const { rescue, notes = [], left } = request;
+      const more = { ...(notes.length > 0 && { notes }), ...(left && { left }) };
+      return decided({ type: 'workspace.released', ...of, rescue, ...more });
     }
     default:
       return unreachable(request);
@@ -128,8 +143,9 @@ export function decideWorkspace(
 export function evolveWorkspace(workspace: Workspace | undefined, event: WorkspaceEvent): Workspace {
   if (event.type === 'workspace.prepared') {
     mustBeNew(workspace, event);
-    const { id, task, node, strategy, worktree, at } = event;
-    return { id, task, node, strategy, worktree, preparedAt: at, disposition: { is: 'in_use' } };
+    const { id, task, node, strategy, worktree, checkout, at } = event;
+    const of = { id, task, node, strategy, worktree, ...(checkout && { checkout }) };
+    return { ...of, preparedAt: at, disposition: { is: 'in_use' } };
   }
   const before = existing(workspace, event);
   if (event.type === 'workspace.escaped') {
@@ -165,6 +181,7 @@ function nextDisposition(event: DispositionEvent): Disposition {
         at: event.at,
         rescue: event.rescue,
         ...(event.notes && { notes: event.notes }),
+        ...(event.left && { left: event.left }),
       };
     default:
       return unreachable(event);

@@ -30,6 +30,7 @@ import type {
   GoingItem,
   SweepVerdict,
 } from '../rules/sweep/things.ts';
+import { trashTime } from './trash-time.ts';
 import type { SweepContext } from './context.ts';
 import { findSessions, importsOf, lookAtTrash } from './look.ts';
 import { lookAtBranch } from './look-branches.ts';
@@ -137,7 +138,8 @@ async function removeTrash(
   return underLock(context, found, async () => {
     const entry = await trash.again(found.folder);
     if (entry === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
-    const verdict = decideTrash(await lookAtTrash(context, entry, { hasBudget }), clock.now(), policy);
+    const at = trashTime(context, clock.now());
+    const verdict = decideTrash(await lookAtTrash(context, entry, { hasBudget }), at, policy);
     if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
     const { rescue } = entry.record;
     const isHeld = rescue !== null && (await rescues.find(rescue)) !== undefined;
@@ -157,18 +159,31 @@ async function removeLogs(
   onStep: OnStep,
 ): Promise<SweptFate> {
   const { clock, leftovers, policy } = context;
-  const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
-  if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
   const ownerOf = await ownersOf(context, [found.task]);
   const needed = found.kind === 'artifacts' ? await importsOf(context) : new Map<TaskId, TaskId>();
-  const neededBy = needed.get(found.task) ?? null;
-  const owner = ownerOf(found.task);
-  const verdict = decideLogs({ ...found, ...now, owner, neededBy }, clock.now(), policy);
-  if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
-  return afterDeleting(await leftovers.deleteLogs(found.folder), onStep, 'logs_deleted');
+  return underLock(context, found, async () => {
+    const now = leftovers.logs(found.task).find(({ folder }) => folder === found.folder);
+    if (now === undefined) return { kind: 'removed', keptUnder: [], notes: [] };
+    const seen = { ...found, ...now, owner: ownerOf(found.task), neededBy: needed.get(found.task) ?? null };
+    const verdict = decideLogs(seen, clock.now(), policy);
+    if (!mayGo(verdict, hasBudget)) return keptAs(whyStays(verdict));
+    // Transcripts beside the logs are things of their own: those that went are gone already.
+    const sessions = found.kind === 'logs' ? await findSessions(context, found.task) : [];
+    const kept = new Set(sessions.flatMap(({ files }) => files));
+    return afterDeleting(await leftovers.deleteFolder(found.folder, kept), onStep, 'logs_deleted');
+  });
 }
 
 async function removeTranscripts(
+  context: SweepContext,
+  found: FoundSession,
+  hasBudget: boolean,
+  onStep: OnStep,
+): Promise<SweptFate> {
+  return underLock(context, found, () => removeFiles(context, found, hasBudget, onStep));
+}
+
+async function removeFiles(
   context: SweepContext,
   { session, task }: FoundSession,
   hasBudget: boolean,

@@ -23,6 +23,7 @@ import { findStrays } from '../discard/stray-branches.ts';
 import type { SweepContext } from './context.ts';
 import { findBranches } from './look-branches.ts';
 import { ofTask, ownersOf } from './owners.ts';
+import { trashTime } from './trash-time.ts';
 
 export interface SweepLookOptions {
   readonly kinds: ReadonlySet<SweptKind>;
@@ -42,6 +43,7 @@ export async function lookAround(context: SweepContext, options: SweepLookOption
   // One after the other: to look at a worktree starts gits in it.
   return {
     now: clock.now(),
+    trashNow: trashTime(context, clock.now()),
     worktrees: await find('worktree', () => findWorktrees(context, workspaces, { sizeOf, hasBudget })),
     branches: await find('branch', () => findBranches(context, workspaces)),
     trash: await find('trash', () => findTrash(context, { sizeOf, hasBudget })),
@@ -129,34 +131,36 @@ async function findTrash(
 ): Promise<readonly FoundTrash[]> {
   const found: FoundTrash[] = [];
   for (const entry of await context.trash.all())
-    found.push({ ...(await lookAtTrash(context, entry, { hasBudget })), bytes: await sizeOf(entry.folder) });
+    found.push(await lookAtTrash(context, entry, { hasBudget, sizeOf }));
   return found;
 }
 
-/** Reads folders and processes only of an entry that may go. */
+/** Reads folders and processes only of an entry that may go. An agent can make folders that no one can read. */
 export async function lookAtTrash(
   context: SweepContext,
   entry: TrashEntry,
-  { hasBudget }: { readonly hasBudget: boolean },
+  { hasBudget, sizeOf }: Pick<Measuring, 'hasBudget'> & Partial<Measuring>,
 ): Promise<FoundTrash> {
   const { trash, clock, policy } = context;
   const { folder, isKept, isBegun, record } = entry;
   const { task, at } = record;
   const isLeftover = record.why === 'leftover';
-  const isOver = isTrashOver({ at, isLeftover }, clock.now(), policy.maintenance);
-  const isEmpty = trash.isEmpty(entry);
-  const mayGo = isOver || (hasBudget && isEmpty);
-  return {
-    folder,
-    task,
-    at,
-    isLeftover,
-    isBegun,
-    isEmpty,
-    repositories: isKept || mayGo ? trash.repositories(entry) : [],
-    isOccupied: mayGo ? await isOccupied(context, entry) : null,
-    bytes: null,
-  };
+  const isOver = isTrashOver({ at, isLeftover }, trashTime(context, clock.now()), policy.maintenance);
+  const one = { folder, task, at, isLeftover, isBegun };
+  try {
+    const isEmpty = trash.isEmpty(entry);
+    const mayGo = isOver || (hasBudget && isEmpty);
+    return {
+      ...one,
+      isEmpty,
+      repositories: isKept || mayGo ? trash.repositories(entry) : [],
+      isOccupied: mayGo ? await isOccupied(context, entry) : null,
+      bytes: sizeOf === undefined ? null : await sizeOf(folder),
+    };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ...one, isEmpty: false, repositories: [], isOccupied: null, bytes: null, problem };
+  }
 }
 
 async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly FoundLogs[]> {
@@ -170,7 +174,9 @@ async function findLogs(context: SweepContext, sizeOf: SizeOf): Promise<readonly
     transcripts.set(task, (transcripts.get(task) ?? 0) + bytes);
   const needed = await importsOf(context);
   const found: FoundLogs[] = [];
-  for (const [newer, one] of all.entries()) {
+  const ofSessions = new Set((await findSessions(context)).map(({ task }) => task));
+  for (const [newer, { hasOnlyTranscripts, ...one }] of all.entries()) {
+    if (one.kind === 'logs' && hasOnlyTranscripts && ofSessions.has(one.task)) continue;
     const whole = await sizeOf(one.folder);
     // Transcripts are things of their own.
     const others = one.kind === 'logs' ? (transcripts.get(one.task) ?? 0) : 0;

@@ -57,6 +57,7 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
           folder,
           task,
           at: timestamp(changedAt(folder)),
+          hasOnlyTranscripts: hasOnlyTranscripts(folder),
           isDerived: kind === 'logs' || entriesIn(folder).every(isPatch),
         })),
       );
@@ -65,7 +66,7 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
     transcripts: (only) =>
       foldersOfTasks(inHome('logs'), only).flatMap(({ folder, task }) =>
         entriesIn(folder).flatMap((entry) => {
-          const [, attempt] = /^(at-\w+)\.jsonl$/.exec(entry.name) ?? [];
+          const [, attempt] = TRANSCRIPT.exec(entry.name) ?? [];
           if (attempt === undefined || !entry.isFile()) return [];
           const file = path.join(folder, entry.name);
           const bytes = (lstatSync(file, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
@@ -73,6 +74,14 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
         }),
       ),
     deleteLogs: deleted,
+    async deleteFolder(folder, kept) {
+      const all = entriesIn(folder).map(({ name }) => path.join(folder, name));
+      const going = all.filter((place) => !kept.has(place));
+      if (going.length === all.length) return deleted(folder);
+      const problems: string[] = [];
+      for (const place of going) problems.push(...(await deleted(place)));
+      return problems;
+    },
     async begunBranches() {
       const all = await listCommits(dir, [HEADS]);
       return all.flatMap(({ ref, commit }) => {
@@ -128,6 +137,13 @@ async function isGone(pid: number): Promise<boolean> {
 function parsed(name: string): readonly TaskId[] {
   const task = parseTaskId(name);
   return task === undefined ? [] : [task];
+}
+
+const TRANSCRIPT = /^(at-\w+)\.jsonl$/;
+
+function hasOnlyTranscripts(folder: string): boolean {
+  const all = entriesIn(folder);
+  return all.length > 0 && all.every((entry) => entry.isFile() && TRANSCRIPT.test(entry.name));
 }
 
 const HEADS = 'refs/heads/';

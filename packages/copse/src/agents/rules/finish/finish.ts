@@ -91,6 +91,18 @@ export interface FinishFacts {
   readonly unimported?: readonly string[];
   /** For a task that resolves another task's conflict. */
   readonly missing?: MissingWork | null;
+  /** For work in the main checkout. */
+  readonly inPlace?: InPlace;
+}
+
+interface InPlace {
+  /** Files that had uncommitted changes before the session and have none now. */
+  readonly disturbed: readonly string[];
+  /** The snapshot that has them. */
+  readonly rescue: string | null;
+  /** HEAD still has the commit on which the session began. */
+  readonly hasOld: boolean;
+  readonly from: CommitId;
 }
 
 export type GateVerdict =
@@ -112,6 +124,8 @@ export type GateVerdict =
   | { readonly kind: 'passed'; readonly hasChanges: boolean; readonly notes: readonly string[] };
 
 export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict {
+  const disturbed = refuseDisturbed(facts);
+  if (disturbed !== undefined) return disturbed;
   const dirty = refuseDirty(facts, rules);
   if (dirty !== undefined) return dirty;
   if (facts.uncommitted === null) return refuseWithoutResult(facts) ?? gateAccept(facts, rules, []);
@@ -165,15 +179,30 @@ function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict 
   if (uncommitted === null || uncommitted.length === 0) return undefined;
   if (onDirty === 'commit') return { kind: 'uncommitted' };
   const elsewhere = head === null ? '' : `\n${headText(facts, head)} ${switchText(facts, head)}`;
-  const reason = `${uncommittedText(task, uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
+  const reason = `${uncommittedText(facts, uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
   return refusedDirty(reason, uncommitted, onDirty);
 }
 
+/** In the main checkout: what a person had there must still be there, uncommitted as it was. */
+function refuseDisturbed({ task, inPlace }: FinishFacts): GateVerdict | undefined {
+  if (inPlace === undefined) return undefined;
+  const { disturbed, rescue, hasOld, from } = inPlace;
+  if (!hasOld) {
+    const reason = `HEAD of the main checkout no longer has the commit ${from}, on which the session of ${task} began.\nBring it back, with your commits on top: git rebase ${from}`;
+    return refuse('branch', reason);
+  }
+  if (disturbed.length === 0) return undefined;
+  const saved = rescue === null ? '' : ` Their content is in ${rescue}.`;
+  const reason = `These files had uncommitted changes of a person before the session of ${task} began, and have none now:\n${listed(disturbed)}\nTake them out of your commits and restore them.${saved}`;
+  return refuse('dirty', reason, disturbed);
+}
+
 /** A person reads its first line in lists, so a single file is named there. */
-function uncommittedText(task: TaskId, files: readonly string[]): string {
+function uncommittedText({ task, inPlace }: FinishFacts, files: readonly string[]): string {
   const [first = ''] = files;
-  if (files.length === 1) return `The worktree of ${task} has 1 uncommitted file: ${shown(first)}`;
-  return `The worktree of ${task} has ${files.length} uncommitted files:\n${listed(files)}`;
+  const where = inPlace === undefined ? `The worktree of ${task}` : `In the main checkout, ${task}`;
+  if (files.length === 1) return `${where} has 1 uncommitted file: ${shown(first)}`;
+  return `${where} has ${files.length} uncommitted files:\n${listed(files)}`;
 }
 
 function refusedDirty(
@@ -200,11 +229,12 @@ function refuseMisplaced(facts: FinishFacts): GateVerdict | undefined {
   return refuse('branch', `${headText(facts, head)}\n${switchText(facts, head)}`);
 }
 
-function headText({ task, branch }: FinishFacts, head: HeadFinding): string {
+function headText({ task, branch, inPlace }: FinishFacts, head: HeadFinding): string {
   const own = shown(branch ?? '');
   if (head.kind === 'alias')
     return `The branch ${own} of ${task} is a symbolic ref to another branch, so it has no commits of its own.`;
   const on = head.on === null ? 'detached' : `on ${shown(head.on)}`;
+  if (inPlace) return `HEAD of the main checkout is ${on}, not on ${own}, where ${task} began.`;
   return `HEAD of the worktree is ${on}, not on ${own}, the branch of ${task}.`;
 }
 

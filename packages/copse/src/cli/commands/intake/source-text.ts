@@ -1,4 +1,5 @@
 import { age } from '../../../explain/rules/amounts.ts';
+import { limitedUntil } from '../../../intake/rules/limit.ts';
 import type { SourceMemory } from '../../../intake/port.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -7,8 +8,8 @@ import type { SyncedStep } from '../../../intake/act/sync.ts';
 /** When it was looked at, what went wrong, and what the rate limit leaves. */
 export function lastLookText({ syncedAt, problem, limit }: SourceMemory, now: Timestamp): string {
   const looked = syncedAt === null ? 'not looked at yet' : `looked at ${age(syncedAt, now)} ago`;
-  const until = limit?.until ?? null;
-  const waits = until !== null && until > now ? `rate limit: no request for ${age(now, until)} more` : null;
+  const until = limitedUntil(limit, now);
+  const waits = until !== null ? `rate limit: no request for ${age(now, until)} more` : null;
   const left = waits === null && limit?.remaining != null ? `${limit.remaining} requests left` : null;
   const parts = [looked, problem === null ? null : shown(problem), waits, left];
   return parts.filter((part) => part !== null).join('; ');

@@ -1,6 +1,7 @@
 import { remember } from '../../../intake/act/duty.ts';
 import { holdSource } from '../../../intake/act/hold.ts';
 import { busy, sourceNamed } from '../../../intake/act/one-item.ts';
+import { limitedUntil } from '../../../intake/rules/limit.ts';
 import { dueReports, reportDue } from '../../../intake/act/report.ts';
 import type { DueItem } from '../../../intake/rules/report.ts';
 import { type SourceSynced, syncSource } from '../../../intake/act/sync.ts';
@@ -59,18 +60,21 @@ async function look(
   isTrial: boolean,
 ): Promise<Looked | { reason: string }> {
   const { clock, policy, sourceMemories } = context;
-  const until = sourceMemories.load(source.name).limit?.until ?? null;
-  if (until !== null && until > clock.now())
-    return { reason: `its rate limit ends in ${age(clock.now(), until)}.` };
+  const until = limitedUntil(sourceMemories.load(source.name).limit, clock.now());
+  if (until !== null) return { reason: `its rate limit ends in ${age(clock.now(), until)}.` };
   const held = await holdSource(
     context,
     source.name,
     async (hold): Promise<Looked | SourceProblem> => {
       const synced = await syncSource(context, source, { isTrial });
       if (synced.kind === 'failed') return synced;
+      if (isTrial && synced.problem !== null) return synced.problem;
       if (isTrial) return { synced, told: await dueReports(context, source), notes: synced.notes };
       const reported = await reportDue(context, source, hold);
       if (reported.kind === 'failed') return reported;
+      // The other items were dealt with all the same.
+      const problem = synced.problem ?? reported.problem;
+      if (problem !== null) return problem;
       const notes = [...synced.notes, ...reported.notes];
       return { synced, told: reported.items.map((item) => ({ item })), notes };
     },

@@ -6,6 +6,8 @@ import { flattenConfig } from '../../../config/problems/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../../config/parse.ts';
 import type { Config } from '../../../config/schema.ts';
 import { renderProblem } from '../../../config/problems/problems.ts';
+import { readYaml } from '../../../config/problems/read.ts';
+import { missingSettings, settingsWithoutEffect } from '../../../config/problems/without-effect.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -24,10 +26,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       cli.output.json(configJsonSchema());
       return;
     case 'check':
-      await checkIntake(requireValid(cli, 'present').config);
-      if (options.json) cli.output.json({ ok: true });
-      else
-        cli.output.line(isAbsent(cli) ? 'There is no copse.yml: the defaults apply.' : 'copse.yml is valid.');
+      await check(cli, options);
       await tellPending(cli);
       return;
     case 'accept':
@@ -45,12 +44,28 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   }
 }
 
+/** Mistakes that the schema cannot see fail it; settings that have no effect are only named. */
+async function check(cli: Cli, options: Options): Promise<void> {
+  const { config, text } = requireValid(cli, 'present');
+  const reading = readYaml(text);
+  const wrong = [
+    ...missingSettings(config, reading, 'copse.yml').map(renderProblem),
+    ...(await intakeProblems(config)),
+  ];
+  if (wrong.length > 0) fail('invalid', wrong.join('\n'), 'correct it, then: copse config check');
+  const withoutEffect = settingsWithoutEffect(config, reading, 'copse.yml').map(renderProblem);
+  if (options.json) {
+    cli.output.json({ ok: true, ...(withoutEffect.length > 0 && { withoutEffect }) });
+    return;
+  }
+  cli.output.line(isAbsent(cli) ? 'There is no copse.yml: the defaults apply.' : 'copse.yml is valid.');
+  for (const one of withoutEffect) cli.output.line(shown(one));
+}
+
 /** What only the library for cron expressions can tell. */
-async function checkIntake({ agents }: Config): Promise<void> {
-  const { scheduleProblems } = await import('../../../compose/run/schedule-problems.ts');
-  const [first, ...more] = await scheduleProblems({ agents });
-  if (first !== undefined)
-    fail('invalid', [first, ...more].join('\n'), 'correct it, then: copse config check');
+async function intakeProblems({ agents, sources }: Config): Promise<readonly string[]> {
+  const { scheduleProblems, sourceProblems } = await import('../../../compose/run/schedule-problems.ts');
+  return [...(await scheduleProblems({ agents })), ...sourceProblems({ sources })];
 }
 
 async function accept(cli: Cli, options: Options): Promise<void> {
@@ -78,12 +93,16 @@ function isAbsent(cli: Cli): boolean {
 }
 
 /** Without a copse.yml, the defaults. */
-function requireValid(cli: Cli, which: 'present' | 'accepted'): Extract<ParsedConfig, { kind: 'valid' }> {
+function requireValid(
+  cli: Cli,
+  which: 'present' | 'accepted',
+): Extract<ParsedConfig, { kind: 'valid' }> & { readonly text: string } {
   const found = readPower(requireRepository(cli), which).read('copse.yml');
   if (found.kind === 'unclear')
     fail('invalid', 'copse.yml exists but cannot be read.', 'check that it is a file with read permission');
-  const parsed = parseConfig(found.kind === 'text' ? found.text : '', { file: 'copse.yml' });
-  if (parsed.kind === 'valid') return parsed;
+  const text = found.kind === 'text' ? found.text : '';
+  const parsed = parseConfig(text, { file: 'copse.yml' });
+  if (parsed.kind === 'valid') return { ...parsed, text };
   return fail(
     'invalid',
     parsed.problems.map(renderProblem).join('\n'),

@@ -104,11 +104,18 @@ function details({ verdict }: SweepItem, fate: SweptFate | undefined): readonly 
 
 function budgetLines({ budget }: SweepPlan, isDry: boolean): readonly string[] {
   if (budget === null) return [];
-  const { usedBytes, maxBytes, leftBytes } = budget;
+  const { usedBytes, maxBytes, leftBytes, trashedBytes } = budget;
   const over = leftBytes - maxBytes;
   return [
     `Disk: ${sizeText(isDry ? usedBytes : leftBytes)} used, ${sizeText(maxBytes)} allowed (maintenance.max_disk).`,
-    ...(over > 0 ? [`  ${sizeText(over)} stay above it: nothing else is safe to remove.`] : []),
+    ...(trashedBytes > 0
+      ? [
+          `  ${sizeText(trashedBytes)} ${isDry ? 'would move' : 'moved'} to the trash, which frees them later.`,
+        ]
+      : []),
+    ...(over > trashedBytes
+      ? [`  ${sizeText(over - trashedBytes)} stay above it: nothing else is safe to remove.`]
+      : []),
   ];
 }
 

@@ -1,6 +1,8 @@
 /**
  * The disk budget (`maintenance.max_disk`): if more is used, the oldest of what only its age keeps goes, one after another, until
  * the rest fits. What anything else keeps stays, however full the disk is.
+ *
+ * A worktree moves to the trash, which frees nothing at once: it does not count as freed, and is taken last.
  */
 
 import type { Timestamp } from '../../../kernel/ids.ts';
@@ -10,8 +12,10 @@ import type { SweepItem } from './things.ts';
 export interface Budget {
   readonly maxBytes: number;
   readonly usedBytes: number;
-  /** After everything in the plan is gone. */
+  /** After everything in the plan is gone, with what moved to the trash. */
   readonly leftBytes: number;
+  /** What moves to the trash, where most of it is freed soon: git holds it. */
+  readonly trashedBytes: number;
 }
 
 export function applyBudget(
@@ -21,17 +25,29 @@ export function applyBudget(
 ): { readonly items: readonly SweepItem[]; readonly budget: Budget | null } {
   if (maxBytes === null) return { items, budget: null };
   const usedBytes = sum(items);
-  let leftBytes = usedBytes - sum(items.filter(({ verdict }) => verdict.kind === 'goes'));
+  const going = items.filter(({ verdict }) => verdict.kind === 'goes');
+  let trashedBytes = sum(going.filter(isMoved));
+  let leftBytes = usedBytes - sum(going) + trashedBytes;
   const chosen = new Set<SweepItem>();
-  for (const item of oldestFirst(items, now - budgetAgeMs)) {
+  const oldest = oldestFirst(items, now - budgetAgeMs);
+  for (const item of oldest.filter((one) => !isMoved(one))) {
     if (leftBytes <= maxBytes) break;
     chosen.add(item);
     leftBytes -= item.bytes ?? 0;
   }
+  for (const item of oldest.filter(isMoved)) {
+    if (leftBytes - trashedBytes <= maxBytes) break;
+    chosen.add(item);
+    trashedBytes += item.bytes ?? 0;
+  }
   return {
     items: items.map((item) => (chosen.has(item) ? overBudget(item) : item)),
-    budget: { maxBytes, usedBytes, leftBytes },
+    budget: { maxBytes, usedBytes, leftBytes, trashedBytes },
   };
+}
+
+function isMoved({ found }: SweepItem): boolean {
+  return found.kind === 'worktree';
 }
 
 /** Those that free space, and are safe since this time or longer. */

@@ -56,7 +56,9 @@ export function planSweep(
       item({ kind: 'worktree', is }, is.path, is, decideWorktree(is, now, policy)),
     ),
     ...facts.branches.map((is) => item({ kind: 'branch', is }, is.branch, is, decideBranch(is, now, policy))),
-    ...facts.trash.map((is) => item({ kind: 'trash', is }, is.folder, is, decideTrash(is, now, policy))),
+    ...facts.trash.map((is) =>
+      item({ kind: 'trash', is }, is.folder, is, decideTrash(is, facts.trashNow ?? now, policy)),
+    ),
     ...facts.sessions.map((is) =>
       item({ kind: 'session', is }, is.session, is, decideTranscripts(is, now, policy)),
     ),
@@ -196,7 +198,11 @@ export function isTrashOver(
 }
 
 export function decideTrash(one: FoundTrash, now: Timestamp, { maintenance }: Rules): SweepVerdict {
-  const { task, at, repositories, isOccupied } = one;
+  const { task, at, repositories, isOccupied, problem } = one;
+  if (problem !== undefined)
+    return stays(
+      `Copse cannot read it (${problem}), so it may hold work. Look at it, then delete the folder.`,
+    );
   if (repositories.length > 0)
     return stays(
       `The work in ${repositories.map(shown).join(', ')} is nowhere else. Look at it, then delete the folder.`,

@@ -86,6 +86,8 @@ export interface FoundTrash extends OnDisk {
   readonly repositories: readonly string[];
   /** A process is in it, or that is unknown. Null: not looked at, because its age keeps it. */
   readonly isOccupied: boolean | null;
+  /** Why it could not be read. */
+  readonly problem?: string;
 }
 
 export interface FoundLogs extends OnDisk {
@@ -129,6 +131,8 @@ export interface FoundRecord {
 
 export interface SweepFacts {
   readonly now: Timestamp;
+  /** The time by which the trash grows old, if that is another one: trash-clock.ts. */
+  readonly trashNow?: Timestamp;
   readonly worktrees: readonly FoundWorktree[];
   readonly branches: readonly FoundBranch[];
   readonly trash: readonly FoundTrash[];
