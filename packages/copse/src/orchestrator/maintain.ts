@@ -45,7 +45,7 @@ export async function maintain(context: RunContext, options: MaintainOptions): P
     cleanupOnFailure: (agent: AgentName | null) => cleansUpOnFailure(context, agent),
   };
   const swept = await sweep(sweeper, { ...due, signal }).catch((error: unknown) => {
-    // What fails as a whole would fail again in the next pass, and is tried again at the next sweep.
+    // What fails as a whole would fail again in the next pass, so the next sweep tries it.
     if (!(error instanceof BoardAway)) save();
     throw error;
   });
