@@ -23,7 +23,7 @@ agents:
     capabilities: [typescript, sql]
     max: 3
     terminal: tmux
-    working_directory: { root: ../other, auto_clone: true, clone_depth: 1, default_branch: trunk }
+    working_directory: { root: ../other, auto_clone: true, url: ../origin, clone_depth: 1, default_branch: trunk }
     workspace:
       strategy: static
       worktree_dir: trees

@@ -40,7 +40,8 @@ import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
-import type { RunContext } from '../queue/context.ts';
+import { type OtherRepositories, type RunContext, contextOf } from '../queue/context.ts';
+import { splitTarget, targetIn } from '../queue/rules/target-name.ts';
 import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
 import { findLost, shareLeft } from '../agents/act/share-left.ts';
@@ -71,6 +72,7 @@ export interface Pass {
  *   sources       when each source of work items is looked at again
  *   background    work for a task that goes on beside the passes: at most one for each task
  *   leading       queues that this process leads now
+ *   silences      what it saw of the leads of each repository's queues
  *   memories      merges and verdicts that it found out about those queues
  *   removalTried  when the removal of a task's worktree was last tried
  *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
@@ -91,7 +93,7 @@ export class Orchestrator {
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
-  readonly #silence = new LeadSilence();
+  readonly #silences = new Map<string | null, LeadSilence>();
   readonly #removalTried = new Map<TaskId, number>();
   readonly #toDrop = new Set<TaskId>();
   #dropping: Promise<void> | null = null;
@@ -119,7 +121,7 @@ export class Orchestrator {
     this.#recoverCrashed(running, here);
     this.#handOver(running, here);
     await this.#endLeftovers(running);
-    const landings = await this.#context.board.openLandings();
+    const landings = await this.#landings();
     this.#handIn(landings);
     this.#dropLanded();
     if (here.leads) await this.#land(landings);
@@ -128,7 +130,7 @@ export class Orchestrator {
       await restartDue(this.#context);
     }
     // Read again: areas of tasks that have just landed are free.
-    const schedule = await this.#schedule(running, await this.#context.board.openLandings());
+    const schedule = await this.#schedule(running, await this.#landings());
     await this.#lookAtWorktrees();
     this.#sources.pass();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
@@ -153,17 +155,17 @@ export class Orchestrator {
       // What stops a node often ends its runners too, which is no crash.
       const isStopped = draining.kind !== 'no' && recovery.where === 'here';
       const reason = `${drainReason(node)}, and ${recovery.reason}`;
-      this.#end(recovery.task, () =>
+      this.#end(recovery.task, async () =>
         isStopped
-          ? handOver(this.#context, recovery, { because: 'drained', reason })
-          : recover(this.#context, recovery),
+          ? handOver(await this.#of(recovery.task), recovery, { because: 'drained', reason })
+          : recover(await this.#of(recovery.task), recovery),
       );
     }
   }
 
   #handOver(running: readonly RunningTask[], { node, draining }: NodeNow): void {
     for (const { held, ...why } of decideHandOvers(running, node, draining.kind === 'over'))
-      this.#end(held.task, () => handOver(this.#context, held, why));
+      this.#end(held.task, async () => handOver(await this.#of(held.task), held, why));
   }
 
   #end(task: TaskId, work: () => Promise<Outcome<unknown>>): void {
@@ -177,7 +179,7 @@ export class Orchestrator {
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
     const running = await observeRunning(this.#context, this.#leaseAges);
-    const schedule = await this.#schedule(running, await board.openLandings());
+    const schedule = await this.#schedule(running, await this.#landings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }
@@ -210,7 +212,9 @@ export class Orchestrator {
     await this.settle();
     await stopsSources;
     // On a board in a file the next process of this machine goes on with them.
-    if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
+    if (this.#context.board.engine !== 'postgres') return;
+    for (const [root, silence] of this.#silences)
+      await giveBackLeads(root === null ? this.#context : await this.#at(root), silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
@@ -240,7 +244,7 @@ export class Orchestrator {
 
   async #start(task: TaskSummary, agent: AgentName): Promise<boolean> {
     if (this.#background.has(task.id)) return false;
-    const begun = await beginAttempt(this.#context, task.id, agent, { kind: 'claim' });
+    const begun = await beginAttempt(await contextOf(this.#context, task), task.id, agent, { kind: 'claim' });
     // A refusal means that another process claimed it first.
     return this.#reportStart(task.id, begun).kind === 'done';
   }
@@ -250,15 +254,47 @@ export class Orchestrator {
     return begun;
   }
 
+  /** Of every repository, with the names that the board gives to targets. */
+  async #landings(): Promise<readonly Landing[]> {
+    const own = await this.#context.board.openLandings();
+    const others = await this.#elsewhere();
+    const all = [...own];
+    for (const { root, board } of others)
+      for (const landing of await board.openLandings())
+        all.push({ ...landing, target: targetIn(root, landing.target) });
+    return all;
+  }
+
+  /** Those that are there: one that is gone is reported, and keeps no other from being worked in. */
+  async #elsewhere(): Promise<readonly RunContext[]> {
+    const { elsewhere } = this.#context;
+    const found: RunContext[] = [];
+    for (const root of elsewhere?.roots ?? []) {
+      try {
+        found.push(await (elsewhere as OtherRepositories).at(root));
+      } catch (error) {
+        this.#reportNote(error instanceof Error ? error.message : String(error));
+      }
+    }
+    return found;
+  }
+
+  /** What works on the task, in its repository. */
+  async #of(task: TaskId): Promise<RunContext> {
+    return contextOf(this.#context, await this.#context.board.get('task', task));
+  }
+
   /** Waits for landings, so that new work builds on them; checks and slow landings go on in the background. */
   async #land(landings: readonly Landing[]): Promise<void> {
     const { clock, merging, policy } = this.#context;
     const waited = new AbortController();
     const patience = clock.sleep(policy.orchestration.landFirstMs, waited.signal);
     // A target whose move was interrupted is led even if nothing waits: its checkout is locked until then.
-    const unsettled = merging.unsettledTargets();
+    const unsettled = [...merging.unsettledTargets()];
+    for (const other of await this.#elsewhere())
+      for (const target of other.merging.unsettledTargets()) unsettled.push(targetIn(other.root, target));
     const targets = new Set([...landings.map((landing) => landing.target), ...unsettled]);
-    this.#silence.forgetAllBut(new Set(Array.from(targets, queueResource)));
+    this.#forgetLeads(targets);
     for (const target of targets) {
       if (this.#leading.has(target)) continue;
       const { promise: busy, resolve } = Promise.withResolvers<void>();
@@ -269,25 +305,46 @@ export class Orchestrator {
     waited.abort();
   }
 
-  async #lead(target: BranchName, onBusy: () => void): Promise<void> {
-    const context = this.#context;
-    const memory = this.#memories.get(target) ?? newQueueMemory(context);
-    this.#memories.set(target, memory);
+  #forgetLeads(targets: ReadonlySet<BranchName>): void {
+    for (const [root, silence] of this.#silences) {
+      const here = [...targets].map(splitTarget).filter((one) => one.root === root);
+      silence.forgetAllBut(new Set(here.map(({ branch }) => queueResource(branch))));
+    }
+  }
+
+  /** Of the queues of one repository, by the names that they have there. */
+  #silenceOf(root: string | null): LeadSilence {
+    const silence = this.#silences.get(root) ?? new LeadSilence();
+    this.#silences.set(root, silence);
+    return silence;
+  }
+
+  async #lead(named: BranchName, onBusy: () => void): Promise<void> {
     try {
+      const { root, branch: target } = splitTarget(named);
+      const context = root === null ? this.#context : await this.#at(root);
+      const memory = this.#memories.get(named) ?? newQueueMemory(context);
+      this.#memories.set(named, memory);
       const queueOf = (lead: Lead) => ({
         memory,
         signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
         onLanded: (landed: LandedTask) => this.#afterLanding(landed),
         onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
-          this.#handBack(lead, { landing, cause, tip }),
+          this.#handBack(context, lead, { landing, cause, tip }),
         onNote: (note: string) => this.#reportNote(note),
         onBusy,
       });
-      const options = { silence: this.#silence, isKept: true };
+      const options = { silence: this.#silenceOf(root), isKept: true };
       await lead(context, target, (lead) => leadQueue(context, lead, queueOf(lead)), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  async #at(root: string): Promise<RunContext> {
+    const { elsewhere } = this.#context;
+    if (elsewhere === undefined) throw new Error(`This process does not work in ${root}`);
+    return elsewhere.at(root);
   }
 
   #afterLanding({ task, notes }: LandedTask): void {
@@ -303,7 +360,7 @@ export class Orchestrator {
     if (this.#isTooSoon(this.#dropFailedMs)) return;
     const tasks = [...this.#toDrop];
     const drop = async () => {
-      const problem = await dropShared(this.#context, tasks);
+      const problem = await this.#dropFrom(tasks);
       this.#dropFailedMs = problem === null ? undefined : this.#context.clock.elapsedMs();
       if (problem !== null) return this.#reportNote(`Snapshots are still on the remote: ${problem}`);
       for (const task of tasks) this.#toDrop.delete(task);
@@ -319,32 +376,50 @@ export class Orchestrator {
       });
   }
 
+  async #dropFrom(tasks: readonly TaskId[]): Promise<string | null> {
+    const places = new Map<RunContext, TaskId[]>();
+    for (const task of tasks) {
+      const context = await this.#of(task);
+      places.set(context, [...(places.get(context) ?? []), task]);
+    }
+    for (const [context, some] of places) {
+      const problem = await dropShared(context, some);
+      if (problem !== null) return problem;
+    }
+    return null;
+  }
+
   /** For leaders of other machines, which say on the board what they lack. */
   #handIn(landings: readonly Landing[]): void {
     for (const landing of landings) {
       if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id)))
         continue;
       this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
-      this.#inBackground(landing.task, () => handIn(this.#context, landing, this.#stopping.signal));
+      this.#inBackground(landing.task, async () => {
+        const { root, branch: target } = splitTarget(landing.target);
+        const context = root === null ? this.#context : await this.#at(root);
+        await handIn(context, { ...landing, target }, this.#stopping.signal);
+      });
     }
   }
 
-  async #handBack(lead: Lead, rejected: RejectedLanding): Promise<void> {
+  async #handBack(context: RunContext, lead: Lead, rejected: RejectedLanding): Promise<void> {
     const { task } = rejected.landing;
-    const askAgent: AskAgent = (one, agent) => this.#askAgent(lead, one, agent);
-    const outcome = await handBack(this.#context, lead, rejected, askAgent);
+    const askAgent: AskAgent = (one, agent) => this.#askAgent(context, lead, one, agent);
+    const outcome = await handBack(context, lead, rejected, askAgent);
     // Full by now, or another node leads: it stays in the queue, and the next look tries again.
     if (outcome.kind === 'refused' && !['too_early', 'fenced'].includes(outcome.refusal.code))
       this.#report(task, outcome.refusal.reason);
   }
 
   async #askAgent(
+    context: RunContext,
     lead: Lead,
     { landing, cause, tip }: RejectedLanding,
     agent: AgentName,
   ): Promise<Outcome<unknown>> {
     const request = { kind: 'handback', lead, landing, cause, target: tip } as const;
-    return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
+    return this.#reportStart(landing.task, await beginAttempt(context, landing.task, agent, request));
   }
 
   /** Ends processes of attempts that are over: their runner was killed after it told the board, or a person stopped them. */
@@ -357,7 +432,7 @@ export class Orchestrator {
       // It has just started, or its runner is about to exit.
       if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
       this.#inBackground(attempt.task, async () => {
-        const remaining = await endLeftBehind(this.#context, id);
+        const remaining = await endLeftBehind(await this.#of(attempt.task), id);
         if (remaining.length === 0) return;
         this.#endingTried.set(id, this.#context.clock.elapsedMs());
         const found = `Cannot end these processes of its last attempt: ${processList(remaining)}.`;
@@ -367,8 +442,9 @@ export class Orchestrator {
   }
 
   async #lookAtWorktrees(): Promise<void> {
-    const { board, git } = this.#context;
-    for (const { name } of git.worktrees()) {
+    const { board } = this.#context;
+    const all = [this.#context, ...(await this.#elsewhere())];
+    for (const { name } of all.flatMap(({ git }) => git.worktrees())) {
       const id = parseTaskId(name);
       if (id === undefined || this.#background.has(id)) continue;
       const task = await board.get('task', id);
@@ -386,12 +462,13 @@ export class Orchestrator {
     const { id } = task;
     const seen = `${task.token} ${task.state.status}`;
     if (this.#lostLooked.get(id) === seen || this.#isTooSoon(this.#lostTried.get(id))) return;
-    if (!(await sharesWork(this.#context))) return;
-    const lost = await findLost(this.#context, task);
+    const context = await contextOf(this.#context, task);
+    if (!(await sharesWork(context))) return;
+    const lost = await findLost(context, task);
     if (lost === 'running') return;
     if (lost === 'none') return void this.#lostLooked.set(id, seen);
     this.#inBackground(id, async () => {
-      const problem = await shareLeft(this.#context, lost);
+      const problem = await shareLeft(context, lost);
       if (problem === null) this.#lostLooked.set(id, seen);
       else this.#lostTried.set(id, this.#context.clock.elapsedMs());
       if (problem !== null) this.#report(id, `What its attempt left here is not on the remote: ${problem}`);
@@ -407,9 +484,10 @@ export class Orchestrator {
   #removeWorktree(task: TaskId): void {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const removed = await removeLanded(this.#context, task);
+      const context = await this.#of(task);
+      const removed = await removeLanded(context, task);
       // One that is on another machine is removed there.
-      if (removed.kind === 'refused' && (await workspaceOf(this.#context, task)) !== undefined)
+      if (removed.kind === 'refused' && (await workspaceOf(context, task)) !== undefined)
         this.#report(task, removed.reason);
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);
@@ -422,7 +500,7 @@ export class Orchestrator {
     if (this.#background.has(task)) return;
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const removed = await removeFailed(this.#context, task);
+      const removed = await removeFailed(await this.#of(task), task);
       if (removed?.kind === 'refused') this.#report(task, removed.reason);
     });
   }
