@@ -109,6 +109,7 @@ afterAll(() => {
 
 describe('hooks', () => {
   // promise: hooks-once
+  // setting: agents.<name>.hooks.on_error.url
   test.each([
     ['finishes', { kind: 'finished', reason: null, summary: 'All of it' }],
     ['crashes', { kind: 'crashed', exitCode: 9 }],
@@ -129,6 +130,7 @@ describe('hooks', () => {
     expect(commands[0]?.text).toContain(`${id(title)} (${title}) `);
   });
 
+  // setting: agents.<name>.hooks.before_run.url
   test('before_run may be a call, and its failure ends the attempt; no redirect is followed', async () => {
     expect(called.find(({ url }) => url === '/before')?.body).toMatchObject({
       hook: 'before_run',
@@ -141,6 +143,7 @@ describe('hooks', () => {
     expect(called.filter(({ url }) => url === '/elsewhere')).toEqual([]);
   });
 
+  // setting: agents.<name>.hooks.after_run.url
   test('after_run that fails is a warning of finished work', async () => {
     const shown = await answer<{ status: string; warnings: readonly string[] }>(
       ['show', id('is told in vain')],

@@ -31,6 +31,7 @@ describe('with max_stuck_restarts', () => {
   });
 
   // promise: restarts-failures-only
+  // setting: policy.max_stuck_restarts
   test('a task that fails is restarted as often as allowed, and one with a question never', async () => {
     expect(await scene.statuses()).toEqual({
       'fails always': 'needs_attention',

@@ -37,6 +37,7 @@ function withOther(other: string, more: Readonly<Record<string, unknown>> = {}):
   return newScene(area, { agents: { here: {}, there: { working_directory: other, ...more } } });
 }
 
+// setting: agents.<name>.working_directory.root
 test('an agent with a working_directory works, lands and cleans up there, and nothing of it touches the repository of the board', async () => {
   const other = otherRepository();
   const scene = withOther(other);
@@ -122,6 +123,7 @@ test('a working_directory that cannot be used is named by doctor, and its task w
   expect(scene.subjects().at(-1)).toBe('feat: own');
 });
 
+// setting: agents.<name>.working_directory.auto_clone, agents.<name>.working_directory.url
 test('auto_clone clones the repository when an orchestrator starts, and two agents share its queue', async () => {
   const origin = otherRepository();
   const root = path.join(area, 'cloned ü');
