@@ -47,7 +47,7 @@ import { type RunContext, contextOf } from '../queue/context.ts';
 import { splitTarget } from '../queue/rules/target-name.ts';
 import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
-import { findLost, shareLeft } from '../agents/act/share-left.ts';
+import { findLost, shareLeft } from '../agents/act/share/share-left.ts';
 import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
@@ -195,10 +195,7 @@ export class Orchestrator {
   /** Nothing runs in the background. */
   get isQuiet(): boolean {
     return (
-      this.#background.size === 0 &&
-      this.#leading.size === 0 &&
-      this.#landed.isQuiet &&
-      this.#sources.isQuiet
+      this.#background.size === 0 && this.#leading.size === 0 && this.#landed.isQuiet && this.#sources.isQuiet
     );
   }
 

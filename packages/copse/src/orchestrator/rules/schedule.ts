@@ -6,7 +6,7 @@
  * that could take it, the limit of the node, memory, disk.
  */
 
-import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
+import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas/areas.ts';
 import type { Node } from '../../machines/rules/node.ts';
 import { agentCanTake } from '../../machines/rules/offer.ts';
 import { repositoryFits } from '../../tasks/rules/repository.ts';
