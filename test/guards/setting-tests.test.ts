@@ -16,8 +16,6 @@ import { projectRoot } from './working-copy.ts';
 /** Keys without a tagged test so far. The list may only become shorter: a key that has a test is an error here. */
 const pending: readonly string[] = [
   'agents.<name>.runtime',
-  'agents.<name>.working_directory.clone_depth',
-  'agents.<name>.working_directory.default_branch',
   'agents.<name>.workspace.create_pr',
   'agents.<name>.workspace.share_work',
   'agents.<name>.landing.on_conflict',

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { afterAll, expect, test } from 'vitest';
 
@@ -124,10 +125,14 @@ test('a working_directory that cannot be used is named by doctor, and its task w
 });
 
 // setting: agents.<name>.working_directory.auto_clone, agents.<name>.working_directory.url
+// setting: agents.<name>.working_directory.clone_depth, agents.<name>.working_directory.default_branch
 test('auto_clone clones the repository when an orchestrator starts, and two agents share its queue', async () => {
   const origin = otherRepository();
+  git(origin, 'branch', 'trunk');
   const root = path.join(area, 'cloned ü');
-  const elsewhere = { root, auto_clone: true, url: origin, clone_depth: 1, default_branch: 'main' };
+  // Git clones a path whole.
+  const url = pathToFileURL(origin).href;
+  const elsewhere = { root, auto_clone: true, url, clone_depth: 1, default_branch: 'trunk' };
   const env = {
     working_directory: elsewhere,
     env: {
@@ -137,13 +142,14 @@ test('auto_clone clones the repository when an orchestrator starts, and two agen
       GIT_COMMITTER_EMAIL: 'a@x.invalid',
     },
   };
-  const scene = newScene(area, { agents: { one: env, two: { ...env, working_directory: root } } });
+  const scene = newScene(area, { agents: { one: env, two: env } });
   await scene.add('first', 'commit first first.txt', '--agent=one');
   await scene.add('second', 'commit second second.txt', '--agent=two');
   await scene.up();
   await scene.up();
   expect(await scene.statuses()).toEqual({ first: 'done', second: 'done' });
-  expect(git(root, 'log', '-2', '--format=%s', 'main').split('\n').toSorted()).toEqual([
+  expect(git(root, 'rev-parse', '--is-shallow-repository')).toBe('true');
+  expect(git(root, 'log', '-2', '--format=%s', 'trunk').split('\n').toSorted()).toEqual([
     'feat: first',
     'feat: second',
   ]);
