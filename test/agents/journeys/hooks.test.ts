@@ -75,6 +75,12 @@ beforeAll(async () => {
       moved: { env, hooks: { before_run: [{ url: `${base}/moved` }] }, capabilities: ['moved'] },
       refused: { env, hooks: { after_run: [{ url: `${base}/refuses` }] }, capabilities: ['refused'] },
       killing: { env, hooks: { on_error: ['cat >> "$HOOK_NOTES"', KILL] }, capabilities: ['killing'] },
+      rootless: {
+        env,
+        hooks: { on_error: ['echo "in $PWD" >> "$HOOK_NOTES"; rm -rf ./*'] },
+        capabilities: ['rootless'],
+        landing: { target: 'nowhere' },
+      },
       writing: {
         env,
         hooks: { after_run: ['echo "$COPSE_HOOK $COPSE_OUTCOME" > seen'] },
@@ -98,6 +104,7 @@ beforeAll(async () => {
   await add('is announced to a redirect', 'commit z z.txt', 'moved');
   await add('is told in vain', 'commit v v.txt', 'refused');
   await add('is killed by its hook', 'exit 5', 'killing');
+  await add('has no base', 'commit b b.txt', 'rootless');
   await add('has a hook that writes', 'commit w w.txt', 'writing');
   await scene.up();
 }, 240_000);
@@ -165,6 +172,16 @@ describe('hooks', () => {
     expect(await scene.why(task)).toContain(
       'The hook on_error began and its process ended before it: it is not run again.',
     );
+  });
+
+  // promise: checkout-untouched
+  test('without a worktree run in an empty folder, never in the main checkout', () => {
+    const places = readFileSync(notes, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('in '));
+    expect(places).toHaveLength(1);
+    expect(places[0]).toContain(path.join('.copse', 'tmp'));
+    expect(existsSync(path.join(scene.folder, 'copse.yml'))).toBe(true);
   });
 
   test('leave files that do not keep the worktree of landed work', async () => {
