@@ -32,7 +32,7 @@ async function recorderWith(limits: object, numbers: object = {}) {
       policy: policyFrom(config),
       log: (line: string) => expect.fail(line),
     } as unknown as AttemptContext,
-    { task, session, attempt, token, agent: brand('coder'), conversation: null, begin: { why: 'new' } },
+    { task, session, attempt, token, agent: brand('coder'), conversation: null, begin: { why: 'claimed' } },
   );
   const reached = async () => {
     await recorder.settled();
