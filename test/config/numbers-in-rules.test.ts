@@ -4,11 +4,7 @@ import { expect, test } from 'vitest';
 
 import { policyFrom } from '../../packages/copse/src/config/effective.ts';
 import { parseConfig } from '../../packages/copse/src/config/parse.ts';
-import {
-  decideNotices,
-  nothingTold,
-  withOccasion,
-} from '../../packages/copse/src/explain/rules/notice.ts';
+import { decideNotices, nothingTold, withOccasion } from '../../packages/copse/src/explain/rules/notice.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { AgentName, AttemptId, NodeId, SessionId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
@@ -54,7 +50,8 @@ test('a crash is retried after the delays of copse.yml, as often as it says', ()
 });
 
 // setting: policy.handbacks.conflict, policy.handbacks.unfit, policy.handbacks.no_artifact
-// setting: policy.handbacks.not_imported
+// setting: policy.handbacks.not_imported, policy.handbacks.dirty, policy.handbacks.nothing_committed
+// setting: policy.handbacks.branch, policy.handbacks.commit_message, policy.handbacks.accept, policy.handbacks.checks
 test.each(Object.keys(defaultPolicy.handback) as (keyof Policy['handback'])[])(
   'work is handed back because of %s as often as copse.yml says, and then a person is asked',
   (because) => {

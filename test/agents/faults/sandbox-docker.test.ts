@@ -102,7 +102,7 @@ it('an agent gets the image, the variables and the places that its settings say'
   const worktreeFolder = path.join(cwd, '.worktrees');
   const repository = requireRepository({ cwd, env });
   const around = { repository, root: cwd, worktreeFolder, attempt, env, mayTake: () => true };
-  const environment = { COPSE_TASK_ID: 'cp-a1b2', HOME: home, PATH: env.PATH };
+  const environment: Record<string, string> = { COPSE_TASK_ID: 'cp-a1b2', HOME: home, PATH: env.PATH };
   const sandbox = openSandbox(agent, around) ?? expect.fail();
   const wrapped = sandbox.wrap({ argv: ['true'], folder: cwd, environment, attempt });
   sandbox.close();

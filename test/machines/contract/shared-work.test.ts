@@ -11,6 +11,7 @@ import { change } from '../../../packages/copse/src/board/context.ts';
 import { effectiveAgent } from '../../../packages/copse/src/config/effective.ts';
 import { configFrom } from '../../../packages/copse/src/config/load.ts';
 import { decided } from '../../../packages/copse/src/kernel/decision.ts';
+import type { RunContext } from '../../../packages/copse/src/queue/context.ts';
 import { claimTask } from '../../../packages/copse/src/tasks/act/claims.ts';
 import { sharesWork } from '../../../packages/copse/src/workspaces/act/shared/share-work.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
@@ -78,13 +79,15 @@ it('an uncommitted change is on the remote before snapshot_every is over', async
 });
 
 /** A task with a worktree at work, and nothing in it yet. */
-async function begun(context: Parameters<typeof claimTask>[0], clones: Clones) {
+async function begun(context: RunContext, clones: Clones) {
   const { id: task } = await newTask(context.board, { title: 'Shared' });
   const by = { ...claimant('se-1'), node: context.node };
   const { token } = must(await claimTask(context, task, by));
   const { attempt, session, node } = by;
   await change(context, (change) =>
-    change.apply(decided({ type: 'attempt.started', id: attempt, at: change.at, task, session, node, token })),
+    change.apply(
+      decided({ type: 'attempt.started', id: attempt, at: change.at, task, session, node, token }),
+    ),
   );
   const branch = `${task}/shared`;
   const worktree = path.join(clones.machines[0]?.folder ?? '', '.worktrees', task);

@@ -13,7 +13,10 @@ import { newArea, newRepository, plainEnv } from '../../support/cli.ts';
 // setting: policy.poll_interval
 test('without a change it looks again after poll_interval', async () => {
   const cwd = newRepository(newArea());
-  writeFileSync(path.join(cwd, 'copse.yml'), 'policy: { poll_interval: 47s }\nagents: { a: { command: x } }\n');
+  writeFileSync(
+    path.join(cwd, 'copse.yml'),
+    'policy: { poll_interval: 47s }\nagents: { a: { command: x } }\n',
+  );
   const opened = await openRun({ cwd, env: plainEnv }, { asNode: true });
   const stop = new AbortController();
   const pauses: number[] = [];

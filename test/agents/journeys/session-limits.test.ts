@@ -52,7 +52,10 @@ test('tokens above limits.tokens end the session', async () => {
   recorder.on(usage({ input: 600, output: 400 }));
   expect(await reached()).toBeNull();
   recorder.on(usage({ output: 1 }));
-  expect(await reached()).toMatchObject({ kind: 'over_budget', reason: expect.stringContaining('limits.tokens') });
+  expect(await reached()).toMatchObject({
+    kind: 'over_budget',
+    reason: expect.stringContaining('limits.tokens'),
+  });
 });
 
 // setting: agents.<name>.limits.dollars
@@ -61,7 +64,10 @@ test('dollars above limits.dollars end the session', async () => {
   recorder.on(usage({ output: 1, dollars: 2 }));
   expect(await reached()).toBeNull();
   recorder.on(usage({ output: 1, dollars: 0.01 }));
-  expect(await reached()).toMatchObject({ kind: 'over_budget', reason: expect.stringContaining('limits.dollars') });
+  expect(await reached()).toMatchObject({
+    kind: 'over_budget',
+    reason: expect.stringContaining('limits.dollars'),
+  });
 });
 
 // setting: policy.context_handoff
