@@ -135,7 +135,7 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
     const issue = site.server.file('Login');
     await printed(['sources', 'sync'], site.at);
     const [{ id } = { id: '' }] = await tasksOf(site);
-    await printed(['cancel', id], site.at);
+    await printed(['work', id], site.at);
     await printed(['sources', 'sync'], site.at);
     expect([issue.comments, site.server.writes]).toEqual([[], []]);
   });
