@@ -157,13 +157,13 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
             checks: { test: 'sh ./check.sh' },
             sandbox_hosts: [local.host],
             sandbox_write: [opened],
-            pass_env: ['NPM_TOKEN'],
+            pass_env: ['GITLAB_TOKEN'],
           },
           workspace: { teardown: ['sh ./teardown.sh'] },
         },
       );
       const id = await site.add('Escape later');
-      const env = { ...site.at.env, GH_TOKEN: 'hidden', NPM_TOKEN: 'passed' };
+      const env = { ...site.at.env, GH_TOKEN: 'hidden', GITLAB_TOKEN: 'passed' };
       await copse(['orchestrate', '--until-idle'], { ...site.at, env });
       expect(await site.task(id)).toMatchObject({ status: 'done' });
       await copse(['cleanup', id, '--force'], { ...site.at, env });
@@ -173,7 +173,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
       const teardown = readFileSync(path.join(logs, id, 'teardown-1.log'), 'utf8');
       expect(teardown).toContain('from the base');
       expect(check).toMatch(/^reached$/m);
-      expect(check).toContain('NPM_TOKEN=passed');
+      expect(check).toContain('GITLAB_TOKEN=passed');
       expect(readdirSync(opened)).toEqual(['by check']);
       for (const said of [check, teardown]) {
         expect(said).toContain('sandbox: runtime');
