@@ -28,6 +28,7 @@ const FAULTS = [
   'test/cli/journeys/{demo-ends,launcher}.test.ts',
   'test/agents/faults/outliving.test.ts',
   'test/board/faults/processes.test.ts',
+  'test/intake/journeys/day.test.ts',
   'test/git/faults/{pipes,stores,stores-hostile,vectors}.test.ts',
   'test/machines/faults/{commands,random,way-to-server}.test.ts',
   'test/machines/journeys/{elsewhere,stopped}.test.ts',

@@ -100,6 +100,11 @@ export function readTags({ path, text }: SourceFile, word = 'promise'): readonly
   });
 }
 
+/** Of every test and group of tests in a file, with the names of the groups around it before its own. */
+export function testNames(text: string): readonly string[] {
+  return [...testsByLine(text).values()];
+}
+
 /** The full name of every test and group of tests, by the index of the line that it begins on. */
 function testsByLine(text: string): ReadonlyMap<number, string> {
   const found = new Map<number, string>();

@@ -23,7 +23,7 @@ agents:
     capabilities: [typescript, sql]
     max: 3
     terminal: tmux
-    working_directory: { root: ../other, auto_clone: true, clone_depth: 1, default_branch: trunk }
+    working_directory: { root: ../other, auto_clone: true, url: ../origin, clone_depth: 1, default_branch: trunk }
     workspace:
       strategy: static
       worktree_dir: trees
@@ -222,7 +222,7 @@ describe('the accepted form', () => {
     expect(config.maintenance.worktree_cleanup.max_worktree_age).toBe(14 * 86_400_000);
   });
 
-  // setting: landing.checks.<name>, agents.<name>.hooks.on_error
+  // setting: landing.checks.<name>, agents.<name>.hooks.on_error, agents.<name>.working_directory
   test('a short form means the same as the full form', () => {
     const short =
       'landing: { checks: { test: npm test } }\nagents: { a: { working_directory: ../x, hooks: { on_error: y, after_run: { url: "https://h.example.org/x", timeout: 5s } } } }';

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 
@@ -7,7 +16,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { inFolder } from '../../packages/copse/src/kernel/system/in-folder.ts';
 import { readInside } from '../../packages/copse/src/workspaces/files/read-inside.ts';
-import { readPlainFile, withPlainFile } from '../../packages/copse/src/kernel/system/plain-file.ts';
+import {
+  copyPlainFile,
+  readPlainFile,
+  withPlainFile,
+} from '../../packages/copse/src/kernel/system/plain-file.ts';
+import { alone } from '../../packages/copse/src/kernel/system/alone.ts';
 import { newArea } from '../support/cli.ts';
 
 const area = newArea();
@@ -137,4 +151,42 @@ describe('inside a folder that an agent can change', () => {
       expect(readFileSync(path.join(root, 'aside', 'b', 'text'), 'utf8')).toBe('text');
     },
   );
+});
+
+describe('a copy of a file that an agent may replace', () => {
+  const options = { mostBytes: 200_000, mode: 0o600 };
+
+  test('has every byte, and replaces a longer file', () => {
+    const folder = newFolder();
+    const [from, to] = [path.join(folder, 'index'), path.join(folder, 'copy')];
+    const content = Buffer.from(Array.from({ length: 200_000 }, (_, at) => at % 251));
+    writeFileSync(from, content);
+    expect(copyPlainFile(from, to, options)).toBe(true);
+    expect(readFileSync(to).equals(content)).toBe(true);
+    expect(statSync(to).mode & 0o777).toBe(0o600);
+    writeFileSync(from, 'short');
+    expect(copyPlainFile(from, to, options)).toBe(true);
+    expect(readFileSync(to, 'utf8')).toBe('short');
+  });
+
+  test('is not made of a file that is missing, larger than allowed, a link or a pipe', () => {
+    const folder = newFolder();
+    const [from, to] = [path.join(folder, 'index'), path.join(folder, 'copy')];
+    expect(copyPlainFile(from, to, options)).toBe(false);
+    writeFileSync(from, Buffer.alloc(200_001));
+    expect(() => copyPlainFile(from, to, options)).toThrow('larger than 200000 bytes');
+    symlinkSync('index', path.join(folder, 'link'));
+    expect(() => copyPlainFile(path.join(folder, 'link'), to, options)).toThrow('is a link');
+    execFileSync('mkfifo', [path.join(folder, 'pipe')]);
+    expect(() => copyPlainFile(path.join(folder, 'pipe'), to, options)).toThrow('is not a file');
+    expect(existsSync(to)).toBe(false);
+  });
+});
+
+test('bytes get memory of their own, once', () => {
+  const small = Buffer.from('small');
+  const own = alone(small);
+  expect(own.equals(small)).toBe(true);
+  expect(own.buffer.byteLength).toBe(5);
+  expect(alone(own)).toBe(own);
 });

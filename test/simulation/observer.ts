@@ -3,7 +3,7 @@
 import { waitText } from '../../packages/copse/src/explain/rules/queue.ts';
 import { isDeepStrictEqual } from 'node:util';
 
-import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas.ts';
+import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas/areas.ts';
 import {
   type BoardEvent,
   type RecordedEvent,

@@ -49,7 +49,7 @@ function isStale(): boolean {
 }
 
 /**
- * An orchestrator runs for days: its process is replaced by one that gives young objects 12 MB instead of 48, and that returns
+ * An orchestrator runs for days: its process is replaced by one that gives young objects 6 MB instead of 48, and that returns
  * freed memory to the system. Glibc reads the variables only at the start, and no child inherits them.
  */
 function becomeSmall(): void {
@@ -61,7 +61,7 @@ function becomeSmall(): void {
     for (const [name, value] of Object.entries(MEMORY_SETTINGS)) if (env[name] === value) delete env[name];
   // Windows has no such call.
   if (isSmall || process.platform === 'win32' || process.execve === undefined) return;
-  const argv = [execPath, ...execArgv, '--max-semi-space-size=4', ...process.argv.slice(1)];
+  const argv = [execPath, ...execArgv, '--max-semi-space-size=2', ...process.argv.slice(1)];
   try {
     process.execve(execPath, argv, { ...MEMORY_SETTINGS, ...env });
   } catch {

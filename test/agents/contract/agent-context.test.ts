@@ -14,7 +14,7 @@ import {
   type BriefingContext,
   loadBriefing,
   writeContext,
-} from '../../../packages/copse/src/agents/run/agent-context.ts';
+} from '../../../packages/copse/src/agents/run/briefing/agent-context.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../../packages/copse/src/tasks/act/ledger.ts';
 import { addPlan } from '../../../packages/copse/src/tasks/act/plans.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { sessionContextText } from '../../../packages/copse/src/agents/run/session-context.ts';
+import { sessionContextText } from '../../../packages/copse/src/agents/run/briefing/session-context.ts';
 import { HOSTILE, hostileBriefing, names } from '../rules/briefing-world.ts';
 
 describe('the document for programs', () => {

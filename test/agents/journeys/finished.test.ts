@@ -1,6 +1,6 @@
 /** What people hear about finished work: the agent's words, the warnings, and what became of the branches it made. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -69,6 +69,17 @@ describe('finished work', () => {
     expect(output).toMatch(
       new RegExp(`warning +${task} These commit messages break the convention .*: [0-9a-f]{8} did it`),
     );
+  });
+
+  test('has its commit and the patch of its branch as results', async () => {
+    const { artifacts } = await answer<{ artifacts: { kind: string; address: string }[] }>(
+      ['show', id('tells what it did')],
+      scene.at,
+    );
+    const [commit, patch] = ['commit', 'patch'].map((kind) => artifacts.find((one) => one.kind === kind));
+    expect(scene.git('log', '-1', '--format=%s', commit?.address ?? '')).toBe('did it');
+    const file = path.resolve(scene.folder, '.copse', patch?.address ?? '');
+    expect(readFileSync(file, 'utf8')).toContain('+++ b/t.txt\n@@ -0,0 +1 @@\n+t\n');
   });
 
   test('lands from a branch that its agent renamed or switched to, and says so', async () => {

@@ -150,6 +150,7 @@ describe('hooks', () => {
     expect(called.filter(({ url }) => url === '/elsewhere')).toEqual([]);
   });
 
+  // setting: agents.<name>.hooks.after_run.url
   test('after_run that fails is a warning of finished work', async () => {
     const shown = await answer<{ status: string; warnings: readonly string[] }>(
       ['show', id('is told in vain')],

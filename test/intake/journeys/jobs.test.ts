@@ -109,6 +109,17 @@ describe('copse jobs', () => {
   });
 });
 
+test('a trigger starts no second task for a work item: the first one keeps its conversation', async () => {
+  const asked = jobs.find(({ trigger }) => trigger === 'asking');
+  const again = await copse(['trigger', 'worker', '--item', 'github#12', '--prompt', 'Again'], scene.at);
+  expect(again).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(
+      `github 12 is already ${asked?.task.id}\\.[^]*copse show ${asked?.task.id}`,
+    ),
+  });
+});
+
 test('branches get the schedule, the job and the day of their task', async () => {
   const branchOf = async (task: string | undefined) =>
     (await answer<{ workspace: { branch: string } }>(['show', task ?? ''], scene.at)).workspace.branch;

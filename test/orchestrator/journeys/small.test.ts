@@ -21,7 +21,7 @@ test.runIf(process.platform === 'linux')(
     const child = spawn(process.execPath, [cliFile, 'orchestrate', '--until-idle'], { cwd, env: plainEnv });
     const end = finished(child);
     const commandLine = () => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
-    while (child.exitCode === null && !commandLine().includes('--max-semi-space-size=4')) await sleep(5);
+    while (child.exitCode === null && !commandLine().includes('--max-semi-space-size=2')) await sleep(5);
     const settings = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
     expect(settings.filter((one) => one.startsWith('MALLOC_')).toSorted()).toEqual([
       'MALLOC_ARENA_MAX=01',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { areasOverlap, parseArea } from '../../../packages/copse/src/tasks/rules/areas.ts';
+import { areasOverlap, parseArea } from '../../../packages/copse/src/tasks/rules/areas/areas.ts';
 import { type AgentName, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {

@@ -109,7 +109,7 @@ function filesOfMain(run: Run): readonly string[] {
   return git(run.folder, 'ls-tree', '-r', '-z', '--name-only', 'main').split('\0');
 }
 
-async function expectNothingLeft(run: Run): Promise<void> {
+export async function expectNothingLeft(run: Run): Promise<void> {
   // A runner that has told the board how it ended still has to go.
   for (let looks = 0; run.processes().length > 0 && looks < 250; looks += 1) await sleep(20);
   expect(run.processes()).toEqual([]);
@@ -134,7 +134,7 @@ function expectNoLocks(run: Run): void {
 }
 
 /** The events alone make the records; every attempt ended once; tokens only grew. */
-async function expectTold(run: Run): Promise<void> {
+export async function expectTold(run: Run): Promise<void> {
   const { board } = run.context;
   const events = await board.events({ after: brand<EventNumber>(0), limit: 10_000 });
   expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));

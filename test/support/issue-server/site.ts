@@ -26,8 +26,9 @@ export function newSourceSite(
 ): SourceSite {
   const folder = newRepository(area);
   // A command does not start in the repository.
-  const command = String(source['command'] ?? '').replaceAll('{folder}', folder);
-  const own = 'command' in source ? { ...source, command } : source;
+  const { command } = source;
+  const own =
+    typeof command === 'string' ? { ...source, command: command.replaceAll('{folder}', folder) } : source;
   const config = { sources: { src: own }, ...sections };
   for (const [name, text] of Object.entries({ ...files, 'copse.yml': JSON.stringify(config) }))
     writeFileSync(path.join(folder, name), text);

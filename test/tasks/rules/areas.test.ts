@@ -5,7 +5,7 @@ import {
   areasOverlap,
   parseArea,
   type Area,
-} from '../../../packages/copse/src/tasks/rules/areas.ts';
+} from '../../../packages/copse/src/tasks/rules/areas/areas.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 
 function area(text: string): Area {

@@ -1,6 +1,6 @@
 /** Worktrees in repositories of every shape, and everything that can be in their way. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -68,9 +68,42 @@ describe('a worktree is made', () => {
     const { branch, task } = await taken('Älter & größer!', at);
     expect(branch).toBe(`work/alter-grosser-${task}`);
   });
+
+  test('in the folder that copse.yml names, which git ignores', async () => {
+    const at = newProject(area);
+    writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace: { worktree_dir: trees of agents }\n');
+    const before = git(at.cwd, 'status', '--porcelain');
+    const { worktree, task } = await taken('Elsewhere', at);
+    expect(worktree).toBe(path.join(at.cwd, 'trees of agents', task));
+    expect(git(at.cwd, 'status', '--porcelain')).toBe(before);
+  });
+
+  test.each([
+    ['after a fetch', true],
+    ['without a fetch', false],
+  ])('from the base of the remote %s, as copse.yml says', async (_, isFetched) => {
+    const source = newProject(area);
+    const clone = path.join(area, `fetched ${isFetched}`);
+    git(area, 'clone', '--quiet', source.cwd, clone);
+    const old = git(clone, 'rev-parse', 'main');
+    git(source.cwd, 'commit', '--quiet', '--allow-empty', '--message=newer');
+    writeFileSync(path.join(clone, 'copse.yml'), `workspace: { fetch_before_setup: ${isFetched} }\n`);
+    const { worktree } = await taken('Begin', { cwd: clone });
+    const expected = isFetched ? git(source.cwd, 'rev-parse', 'main') : old;
+    expect(git(worktree, 'rev-parse', 'HEAD')).toBe(expected);
+  });
 });
 
 describe('a worktree is not made', () => {
+  test('for a task that waits, and names what it waits for', async () => {
+    const at = newProject(area);
+    const [{ id: first }] = await newTasks(['First'], at);
+    const { id } = await answer<TaskDocument>(['add', 'Second', '--depends', first], at);
+    const { code, stderr } = await copse(['work', id], at);
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(first) as string });
+    expect(existsSync(path.join(at.cwd, '.worktrees', id))).toBe(false);
+  });
+
   test('before there is a commit to begin from', async () => {
     const cwd = path.join(area, 'empty one');
     mkdirSync(cwd);

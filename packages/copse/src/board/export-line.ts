@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import type { BoardLine } from './rules/board-line.ts';
-import { parseArea } from '../tasks/rules/areas.ts';
+import { parseArea } from '../tasks/rules/areas/areas.ts';
 import { parseCapability } from '../tasks/rules/capabilities.ts';
 import { isRecordKind, recordKinds } from './rules/event.ts';
 import { taskKinds } from '../tasks/rules/task.ts';

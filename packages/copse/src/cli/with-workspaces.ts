@@ -1,7 +1,8 @@
 /** Opens the board and what worktrees need, and closes it when the command ends. */
 
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
-import { openWorkspaceContext } from '../compose/open.ts';
+import { openWorkspaceContext, openWorkspacesAt } from '../compose/open.ts';
+import { shellWord } from '../kernel/shell.ts';
 import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { RefusalCode } from '../kernel/decision.ts';
 import { CommandFailed } from './failure.ts';
@@ -42,4 +43,28 @@ export function stop(
   code: RefusalCode = 'wrong_status',
 ): never {
   throw new CommandFailed({ code, reason, next });
+}
+
+/** For commands that change only the repository they are run in. */
+export async function refuseElsewhere({ board }: WorkspaceContext, id: TaskId | undefined): Promise<void> {
+  const root = id && (await board.get('task', id))?.repository;
+  if (root === undefined) return;
+  stop({ reason: `The work of ${id} is in ${root}.`, next: [`cd ${shellWord(root)} # run git there`] });
+}
+
+/** The parts of the repository that the task is in. */
+export async function withWorkspacesOf<T>(
+  cli: Cli,
+  context: WorkspaceContext,
+  id: TaskId,
+  work: (context: WorkspaceContext) => Promise<T>,
+): Promise<T> {
+  const root = (await context.board.get('task', id))?.repository;
+  if (root === undefined || root === context.root) return work(context);
+  const there = await openWorkspacesAt(cli, root);
+  try {
+    return await work(there);
+  } finally {
+    await Promise.all([there.git.close(), there.board.close()]);
+  }
 }

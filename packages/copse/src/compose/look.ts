@@ -1,5 +1,7 @@
 /** What commands need that only show who works and what waits: a part of compose/run.ts that loads and opens little. */
 
+import { existsSync } from 'node:fs';
+
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import type { Git } from '../git/port.ts';
@@ -15,10 +17,12 @@ import {
   type Surroundings,
   attemptSettings,
   configOf,
+  findRepository,
   nodeHere,
   type OpenContextOptions,
   openContext,
   requireRepository,
+  rootsOf,
 } from './open.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { landingFor } from '../config/effective.ts';
@@ -74,6 +78,7 @@ export async function openLook(
       occupancy: { isAlive },
       radar: openRadarMemory(repository),
       root,
+      rootOf: await rootsOf(repository, surroundings),
       runners: {
         runnerOf: async (attempt) => readRunner(home, attempt),
         stoppedOf: async (attempt) => readStopped(home, attempt),
@@ -92,11 +97,18 @@ export async function withWorktreeList<T>(
   const repository = requireRepository(surroundings);
   const context = await openContext(surroundings);
   let git: Git | undefined;
+  const others = new Map<string, Git>();
+  const gitAt = (root: string): Git | undefined => {
+    const there = others.has(root) || !existsSync(root) ? undefined : findRepository(root);
+    if (there !== undefined) others.set(root, openGit(openTrustedDir(there), context.policy));
+    return others.get(root);
+  };
   try {
     git = openGit(openTrustedDir(repository), context.policy);
     const { landing } = attemptSettings(repository, surroundings)?.agent ?? (await configOf(repository));
-    return await work({ ...context, git, node: nodeHere(repository), target: landing.target });
+    return await work({ ...context, git, gitAt, node: nodeHere(repository), target: landing.target });
   } finally {
+    for (const other of others.values()) await other.close();
     await Promise.all([git?.close(), context.board.close()]);
   }
 }

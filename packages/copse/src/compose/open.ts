@@ -6,6 +6,9 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
+import { boardOfRepository } from '../board/of-repository.ts';
+import { type WorkingDirectory, placeOf } from '../git/directory/elsewhere.ts';
+import { homedir } from 'node:os';
 import { excludeFromGit } from '../git/directory/exclude.ts';
 import type { TrustedDir } from '../git/process.ts';
 import type { PowerFileContent } from '../git/accepted/files.ts';
@@ -22,7 +25,7 @@ import { type Board, BoardUnavailable } from '../board/port.ts';
 import type { Patience } from '../board/patient.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { readOrdersOf } from '../agents/files/attempt-files.ts';
-import { type EffectiveAgent, policyFrom } from '../config/effective.ts';
+import { type EffectiveAgent, effectiveAgent, policyFrom } from '../config/effective.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
@@ -69,10 +72,13 @@ const systemRandom: Random = () => Math.random();
 
 /** Settings that the caller has already read. The board's address is then in the environment, or the default. */
 interface KnownSettings extends OpenContextOptions {
-  readonly agent?: Pick<Config, 'workspace' | 'landing'>;
+  readonly agent?: Pick<Config, 'workspace' | 'landing'> &
+    Partial<Pick<EffectiveAgent, 'name' | 'working_directory'>>;
   readonly policy?: Policy;
   /** The control group of the attempt for which this process works. */
   readonly group?: string;
+  /** The parts of another repository than the board's, and the board that is open already. */
+  readonly at?: { readonly repository: Repository; readonly context?: Context };
 }
 
 export interface OpenContextOptions {
@@ -168,26 +174,54 @@ export async function openWorkspaceContext(
   return context;
 }
 
+/** The same in another repository, if an agent of copse.yml works there. */
+export async function openWorkspacesAt(surroundings: Surroundings, root: string): Promise<WorkspaceContext> {
+  const board = requireRepository(surroundings);
+  const rootOf = await rootsOf(board, surroundings);
+  const config = await configOf(board);
+  const name = Object.keys(config.agents).find((one) => rootOf(one) === root);
+  const agent = name === undefined ? undefined : effectiveAgent(config, name);
+  const repository = agent && findRepository(root);
+  if (agent === undefined || repository === undefined)
+    throw new BoardUnavailable(
+      `No agent in copse.yml has the working_directory ${root}.`,
+      'Put it back: copse config show',
+    );
+  return openWorkspaceContext(surroundings, { agent, at: { repository } });
+}
+
 /** With the git directory that it uses: one more would have caches and long-lived gits of its own. */
 export async function openWorkspaces(
   surroundings: Surroundings,
   known: KnownSettings = {},
-): Promise<{ readonly context: WorkspaceContext; readonly dir: TrustedDir }> {
+): Promise<{
+  readonly context: WorkspaceContext;
+  readonly dir: TrustedDir;
+  readonly whole: Context;
+  readonly repository: Repository;
+}> {
   const adapters = await import('./workspace-adapters.ts');
-  const repository = requireRepository(surroundings);
-  const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
+  const ofBoard = requireRepository(surroundings);
+  const { home } = ofBoard;
+  const { agent, policy } = known.agent ? known : (attemptSettings(ofBoard, surroundings) ?? known);
   const { mayReplaceLost = false, patience, isRunner = false } = known;
-  const context = await openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
-  const { commonDir, home, configFolder } = repository;
+  const repository = known.at?.repository ?? repositoryFor(ofBoard, agent, surroundings) ?? ofBoard;
+  const root = repository.commonDir === ofBoard.commonDir ? null : repository.configFolder;
+  const open = () => openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
+  const whole = known.at?.context ?? (await open());
+  const rootOf = await rootsOf(ofBoard, surroundings, known.at ? undefined : agent);
+  const context = { ...whole, board: boardOfRepository(whole.board, { root, rootOf }) };
+  const { commonDir, configFolder } = repository;
+  prepareFolder(ofBoard);
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
   const { workspace, target, method } = agent
     ? { workspace: agent.workspace, target: agent.landing.target, method: agent.landing.method }
-    : await workspaceSettingsOf(repository);
+    : await workspaceSettingsOf(ofBoard);
   const isBare = !existsSync(path.join(configFolder, '.git')) || !existsSync(path.join(commonDir, 'index'));
   const dir = adapters.openTrustedDir(repository);
   const git = adapters.openGit(dir, context.policy);
-  const trash = adapters.openTrash(home, dir.objectFormat);
+  const trash = adapters.openTrash(repository.home, dir.objectFormat);
   const occupancy = adapters.openOccupancy();
   const worktreeFolder = path.resolve(configFolder, workspace.worktree_dir);
   const pool = adapters.openPool(dir, {
@@ -208,7 +242,7 @@ export async function openWorkspaces(
         at,
         why: isProven ? 'leftover' : 'broken',
       } as const;
-      await trash.put({ path: entry ?? path.join(home, '.copse', 'nowhere'), gitDir, record });
+      await trash.put({ path: entry ?? path.join(repository.home, '.copse', 'nowhere'), gitDir, record });
     },
   });
   const workspaces: WorkspaceContext = {
@@ -224,7 +258,7 @@ export async function openWorkspaces(
       confinement: lateConfinement(async () => {
         const { workspaceConfinement } = await import('./run/workspace-confinement.ts');
         const { env } = surroundings;
-        const config = () => configOf(repository);
+        const config = () => configOf(ofBoard);
         return workspaceConfinement({ repository, worktreeFolder, env, config, own: agent });
       }),
       group: known.group,
@@ -234,7 +268,7 @@ export async function openWorkspaces(
     portProbe: adapters.portProbe,
     disk: adapters.disk,
     trashClock: openMemory<TrashClock>(home, 'trash-clock'),
-    node: nodeHere(repository),
+    node: nodeHere(ofBoard),
     root: configFolder,
     worktreeFolder,
     mainGitDir: isBare ? null : commonDir,
@@ -247,7 +281,41 @@ export async function openWorkspaces(
     target,
     method,
   };
-  return { context: workspaces, dir };
+  return { context: workspaces, dir, whole, repository };
+}
+
+/** Where an agent with a `working_directory` works; undefined: in the repository of the board. */
+function repositoryFor(
+  board: Repository,
+  agent: KnownSettings['agent'],
+  { env }: Surroundings,
+): Repository | undefined {
+  if (agent?.working_directory === undefined) return undefined;
+  const place = placeOf(board, agent.working_directory, env['HOME'] ?? homedir());
+  if (place.kind === 'own') return undefined;
+  if (place.kind === 'elsewhere') return place.repository;
+  throw new BoardUnavailable(`${place.reason}.`, 'Correct working_directory in copse.yml: copse doctor');
+}
+
+/** Where each agent of copse.yml works; null: in the repository of the board. */
+export async function rootsOf(
+  board: Repository,
+  { env }: Surroundings,
+  own?: KnownSettings['agent'],
+): Promise<(agent: string) => string | null> {
+  const agents: Placed = own?.name === undefined ? await agentsConfigured(board) : { [own.name]: own };
+  const roots = new Map<string, string>();
+  for (const [name, { working_directory: wanted }] of Object.entries(agents)) {
+    const place = wanted && placeOf(board, wanted, env['HOME'] ?? homedir());
+    if (place && place.kind !== 'own') roots.set(name, place.root);
+  }
+  return (agent) => roots.get(agent) ?? null;
+}
+
+type Placed = Readonly<Record<string, { readonly working_directory?: WorkingDirectory | undefined }>>;
+
+async function agentsConfigured(board: Repository): Promise<Placed> {
+  return acceptedConfig(board).kind === 'absent' ? {} : (await configOf(board)).agents;
 }
 
 /** Loaded only when a worktree is made ready or torn down. */

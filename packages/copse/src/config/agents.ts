@@ -17,26 +17,29 @@ const workingDirectory = z
     [
       text.transform(rules.changes.workingDirectory),
       z.strictObject({
-        root: text.describe('Path of the repository. No effect yet.'),
+        root: text.describe(
+          'Path of the main checkout of the repository: absolute, from `~/`, or relative to the repository of `copse.yml`.',
+        ),
         auto_clone: z
           .boolean()
-          .describe('Clone the repository if the path does not exist. No effect yet.')
+          .describe('Clone the repository from `url` if the path does not exist.')
           .prefault(agent.autoClone),
+        url: text.describe('Address to clone from, with `auto_clone`.').optional(),
         clone_depth: z
           .int()
           .min(1)
           .max(1_000_000)
-          .describe('Commits of history to clone; default: all. No effect yet.')
+          .describe('Commits of history to clone; default: all.')
           .optional(),
         default_branch: branch
-          .describe('Base branch of new work; default: detected. No effect yet.')
+          .describe('Branch that new work begins from and lands on there; default: detected.')
           .optional(),
       }),
     ],
     { error: 'must be a path or a mapping with `root`' },
   )
   .describe(
-    'Repository of the agent: a path, or a mapping with more settings; default: the repository of `copse.yml`. No effect yet.',
+    'Another repository that the agent works in: a path, or a mapping with more settings; default: the repository of `copse.yml`. The agent takes only tasks that name it.',
   );
 
 const limits = section(

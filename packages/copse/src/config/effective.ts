@@ -63,10 +63,18 @@ export function effectiveAgent(config: Config, name: string): EffectiveAgent | u
     name,
     runtime,
     workspace,
-    landing: landingFor(override(config.landing, agent.landing), workspace),
+    landing: landingFor(override(landingOf(config, agent), agent.landing), workspace),
     finish: override(config.finish, agent.finish),
     sandbox: agent.sandbox ?? (agent.docker.enabled ? 'docker' : defaultPolicy.agent.sandbox),
   };
+}
+
+/** `landing.target` is a branch of the board's own repository. */
+function landingOf({ landing }: Config, { working_directory: elsewhere }: AgentConfig): Config['landing'] {
+  if (elsewhere === undefined) return landing;
+  const target = 'default_branch' in elsewhere ? elsewhere.default_branch : undefined;
+  // As in a copse.yml that names none.
+  return { ...landing, target } as Config['landing'];
 }
 
 /** `create_pr` overrides the landing policy. */

@@ -60,7 +60,8 @@ export class LongLivedProcess {
 
   ask(request: string, measure: Measure): Promise<ProcessAnswer> {
     const answer = this.#turn.then(() => this.#ask(request, measure));
-    this.#turn = answer;
+    // Without the answer, which may be large and would stay in memory until the next request.
+    this.#turn = answer.then(forgetIt, forgetIt);
     return answer;
   }
 
@@ -172,6 +173,8 @@ export class LongLivedProcess {
     });
   }
 }
+
+const forgetIt = () => {};
 
 const started = new Set<LongLivedProcess>();
 

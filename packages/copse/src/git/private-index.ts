@@ -7,12 +7,12 @@
  * replaced by one made from the commit.
  */
 
-import { lstatSync, utimesSync, writeFileSync } from 'node:fs';
+import { lstatSync, utimesSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { defaultPolicy } from '../kernel/policy.ts';
-import { readPlainBytes } from '../kernel/system/plain-file.ts';
+import { copyPlainFile, readPlainBytes } from '../kernel/system/plain-file.ts';
 import { BeyondLimits } from '../kernel/unavailable.ts';
 import { entries, nul, onDisk, utf8 } from './output.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from './process.ts';
@@ -100,10 +100,10 @@ function tooMuch(what: string): BeyondLimits {
 export function copyWithTime(from: string, to: string): void {
   // Before it is read: an index that is written meanwhile looks older than it is, and git compares more.
   const { mtimeMs } = lstatSync(from);
-  const content = readIndex(from);
-  if (content === undefined) throw new Error(`The index ${from} is gone.`);
+  // An index of a large repository has megabytes, and each task copies several.
+  const { indexBytes: mostBytes } = defaultPolicy.files;
+  if (!copyPlainFile(from, to, { mostBytes, mode: 0o600 })) throw new Error(`The index ${from} is gone.`);
   const seconds = Math.floor(mtimeMs / 1000);
-  writeFileSync(to, content, { mode: 0o600 });
   utimesSync(to, seconds, seconds);
 }
 

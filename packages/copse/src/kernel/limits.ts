@@ -59,6 +59,9 @@ export const limits = {
     boundedTips: 1_000,
   },
 
+  /** What an orchestrator tried and told, of each kind: it may run for months. */
+  orchestratorMemory: { tries: 10_000 },
+
   /** The object store of an attempt in a sandbox, whose objects are verified and brought into the repository. */
   objectStores: {
     /** How often objects are read again that name objects of a later part. The next call goes on with the rest. */

@@ -169,6 +169,7 @@ export const defaultPolicy = {
     /** Setup and teardown commands, each. */
     commandTimeoutMs: 10 * MINUTE,
     /** Asking a remote for branches, or to delete one. A transfer: from its last sign of progress. */
+    cloneTimeoutMs: 600_000,
     fetchTimeoutMs: 60 * SECOND,
     /** A whole transfer, however slow the line is. */
     transferMostMs: 6 * HOUR,

@@ -15,7 +15,11 @@ import {
   type TaskId,
   parseTaskId,
 } from '../kernel/ids.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { RecentCache } from '../kernel/recent-cache.ts';
 import type { Landing } from '../queue/rules/landing.ts';
+import { LandedSnapshots } from './landed-snapshots.ts';
+import { Repositories } from './repositories.ts';
 import { NodeDuty, type NodeNow } from './node-duty.ts';
 import { decideHandOvers, drainReason } from './rules/drain.ts';
 import type { QueueCause } from '../queue/rules/hand-back.ts';
@@ -38,14 +42,16 @@ import { removeFailed } from './remove-failed.ts';
 import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
-import { dropShared } from '../workspaces/discard/drop-shared.ts';
 import { removeLanded } from '../workspaces/discard/remove-landed.ts';
-import type { RunContext } from '../queue/context.ts';
+import { type RunContext, contextOf } from '../queue/context.ts';
+import { splitTarget } from '../queue/rules/target-name.ts';
 import { SourceDuty } from '../intake/act/duty.ts';
 import { processList } from '../kernel/process.ts';
-import { findLost, shareLeft } from '../agents/act/share-left.ts';
+import { findLost, shareLeft } from '../agents/act/share/share-left.ts';
 import { sharesWork } from '../workspaces/act/shared/share-work.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
+
+const MOST_REMEMBERED = defaultPolicy.orchestratorMemory.tries;
 
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
 export type ReportProblem = (task: TaskId | null, reason: string) => void;
@@ -62,7 +68,7 @@ export interface Pass {
 }
 
 /**
- * What it keeps between passes; losing all of it only costs time.
+ * What it keeps between passes; losing all of it only costs time. Of what it tried and told, it keeps the latest.
  *
  *   duty          whether this node drains, and since when it knows
  *   leaseAges     how long each lease has not changed, on a clock that does not jump
@@ -71,9 +77,11 @@ export interface Pass {
  *   sources       when each source of work items is looked at again
  *   background    work for a task that goes on beside the passes: at most one for each task
  *   leading       queues that this process leads now
+ *   silences      what it saw of the leads of each repository's queues
  *   memories      merges and verdicts that it found out about those queues
  *   removalTried  when the removal of a task's worktree was last tried
- *   toDrop        landed tasks whose snapshots are to be removed from the remote; `dropping` does so
+ *   repositories  the board's own, and those that agents of copse.yml name
+ *   landed        landed tasks whose snapshots are to be removed from the remote
  *   handedIn      when a finished commit was pushed for the leader of another machine
  *   lostLooked    the state of a task in which its worktree has nothing to hand in; `lostTried`: when that failed
  *   endingTried   when processes of an attempt could not be ended
@@ -83,6 +91,8 @@ export interface Pass {
 export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: ReportProblem;
+  readonly #repositories: Repositories;
+  readonly #landed: LandedSnapshots;
   readonly #duty: NodeDuty;
   readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
@@ -91,26 +101,26 @@ export class Orchestrator {
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
-  readonly #silence = new LeadSilence();
-  readonly #removalTried = new Map<TaskId, number>();
-  readonly #toDrop = new Set<TaskId>();
-  #dropping: Promise<void> | null = null;
-  #dropFailedMs: number | undefined;
-  readonly #handedIn = new Map<LandingId, number>();
-  readonly #lostLooked = new Map<TaskId, string>();
-  readonly #lostTried = new Map<TaskId, number>();
-  readonly #endingTried = new Map<AttemptId, number>();
-  readonly #reported = new Map<TaskId, string>();
-  readonly #reportedNotes = new Set<string>();
+  readonly #silences = new Map<string | null, LeadSilence>();
+  readonly #removalTried = new RecentCache<TaskId, number>(MOST_REMEMBERED);
+  readonly #handedIn = new RecentCache<LandingId, number>(MOST_REMEMBERED);
+  readonly #lostLooked = new RecentCache<TaskId, string>(MOST_REMEMBERED);
+  readonly #lostTried = new RecentCache<TaskId, number>(MOST_REMEMBERED);
+  readonly #endingTried = new RecentCache<AttemptId, number>(MOST_REMEMBERED);
+  readonly #reported = new RecentCache<TaskId, string>(MOST_REMEMBERED);
+  readonly #reportedNotes = new RecentCache<string, true>(MOST_REMEMBERED);
   readonly #stopping = new AbortController();
 
   constructor(context: RunContext, onProblem: ReportProblem) {
     this.#context = context;
     this.#onProblem = onProblem;
+    const onNote = (reason: string) => this.#reportNote(reason);
+    this.#repositories = new Repositories(context, onNote);
+    this.#landed = new LandedSnapshots(context, this.#repositories, onNote);
     this.#duty = new NodeDuty(context);
-    this.#schedules = new ScheduleDuty(context, (reason) => this.#reportNote(reason));
+    this.#schedules = new ScheduleDuty(context, onNote);
     this.#pullRequests = new PullRequests(context, (task, reason) => this.#report(task, reason));
-    this.#sources = new SourceDuty(context, (reason) => this.#reportNote(reason));
+    this.#sources = new SourceDuty(context, onNote);
   }
 
   async pass(): Promise<Pass> {
@@ -119,16 +129,16 @@ export class Orchestrator {
     this.#recoverCrashed(running, here);
     this.#handOver(running, here);
     await this.#endLeftovers(running);
-    const landings = await this.#context.board.openLandings();
+    const landings = await this.#repositories.landings();
     this.#handIn(landings);
-    this.#dropLanded();
+    this.#landed.pass();
     if (here.leads) await this.#land(landings);
     if (here.draining.kind === 'no') {
       await this.#schedules.pass();
       await restartDue(this.#context);
     }
     // Read again: areas of tasks that have just landed are free.
-    const schedule = await this.#schedule(running, await this.#context.board.openLandings());
+    const schedule = await this.#schedule(running, await this.#repositories.landings());
     await this.#lookAtWorktrees();
     this.#sources.pass();
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
@@ -153,17 +163,17 @@ export class Orchestrator {
       // What stops a node often ends its runners too, which is no crash.
       const isStopped = draining.kind !== 'no' && recovery.where === 'here';
       const reason = `${drainReason(node)}, and ${recovery.reason}`;
-      this.#end(recovery.task, () =>
+      this.#end(recovery.task, async () =>
         isStopped
-          ? handOver(this.#context, recovery, { because: 'drained', reason })
-          : recover(this.#context, recovery),
+          ? handOver(await this.#repositories.of(recovery.task), recovery, { because: 'drained', reason })
+          : recover(await this.#repositories.of(recovery.task), recovery),
       );
     }
   }
 
   #handOver(running: readonly RunningTask[], { node, draining }: NodeNow): void {
     for (const { held, ...why } of decideHandOvers(running, node, draining.kind === 'over'))
-      this.#end(held.task, () => handOver(this.#context, held, why));
+      this.#end(held.task, async () => handOver(await this.#repositories.of(held.task), held, why));
   }
 
   #end(task: TaskId, work: () => Promise<Outcome<unknown>>): void {
@@ -177,7 +187,7 @@ export class Orchestrator {
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
     const running = await observeRunning(this.#context, this.#leaseAges);
-    const schedule = await this.#schedule(running, await board.openLandings());
+    const schedule = await this.#schedule(running, await this.#repositories.landings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }
@@ -185,10 +195,7 @@ export class Orchestrator {
   /** Nothing runs in the background. */
   get isQuiet(): boolean {
     return (
-      this.#background.size === 0 &&
-      this.#leading.size === 0 &&
-      this.#dropping === null &&
-      this.#sources.isQuiet
+      this.#background.size === 0 && this.#leading.size === 0 && this.#landed.isQuiet && this.#sources.isQuiet
     );
   }
 
@@ -197,7 +204,7 @@ export class Orchestrator {
       await Promise.all([
         ...this.#background.values(),
         ...this.#leading.values(),
-        this.#dropping,
+        this.#landed.settle(),
         this.#sources.settle(),
       ]);
   }
@@ -210,7 +217,9 @@ export class Orchestrator {
     await this.settle();
     await stopsSources;
     // On a board in a file the next process of this machine goes on with them.
-    if (this.#context.board.engine === 'postgres') await giveBackLeads(this.#context, this.#silence);
+    if (this.#context.board.engine !== 'postgres') return;
+    for (const [root, silence] of this.#silences)
+      await giveBackLeads(await this.#repositories.at(root), silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
@@ -240,7 +249,7 @@ export class Orchestrator {
 
   async #start(task: TaskSummary, agent: AgentName): Promise<boolean> {
     if (this.#background.has(task.id)) return false;
-    const begun = await beginAttempt(this.#context, task.id, agent, { kind: 'claim' });
+    const begun = await beginAttempt(await contextOf(this.#context, task), task.id, agent, { kind: 'claim' });
     // A refusal means that another process claimed it first.
     return this.#reportStart(task.id, begun).kind === 'done';
   }
@@ -252,13 +261,13 @@ export class Orchestrator {
 
   /** Waits for landings, so that new work builds on them; checks and slow landings go on in the background. */
   async #land(landings: readonly Landing[]): Promise<void> {
-    const { clock, merging, policy } = this.#context;
+    const { clock, policy } = this.#context;
     const waited = new AbortController();
     const patience = clock.sleep(policy.orchestration.landFirstMs, waited.signal);
     // A target whose move was interrupted is led even if nothing waits: its checkout is locked until then.
-    const unsettled = merging.unsettledTargets();
+    const unsettled = await this.#repositories.unsettledTargets();
     const targets = new Set([...landings.map((landing) => landing.target), ...unsettled]);
-    this.#silence.forgetAllBut(new Set(Array.from(targets, queueResource)));
+    this.#forgetLeads(targets);
     for (const target of targets) {
       if (this.#leading.has(target)) continue;
       const { promise: busy, resolve } = Promise.withResolvers<void>();
@@ -269,21 +278,35 @@ export class Orchestrator {
     waited.abort();
   }
 
-  async #lead(target: BranchName, onBusy: () => void): Promise<void> {
-    const context = this.#context;
-    const memory = this.#memories.get(target) ?? newQueueMemory(context);
-    this.#memories.set(target, memory);
+  #forgetLeads(targets: ReadonlySet<BranchName>): void {
+    for (const [root, silence] of this.#silences) {
+      const here = [...targets].map(splitTarget).filter((one) => one.root === root);
+      silence.forgetAllBut(new Set(here.map(({ branch }) => queueResource(branch))));
+    }
+  }
+
+  /** Of the queues of one repository, by the names that they have there. */
+  #silenceOf(root: string | null): LeadSilence {
+    const silence = this.#silences.get(root) ?? new LeadSilence();
+    this.#silences.set(root, silence);
+    return silence;
+  }
+
+  async #lead(named: BranchName, onBusy: () => void): Promise<void> {
     try {
+      const { root, context, target } = await this.#repositories.ofTarget(named);
+      const memory = this.#memories.get(named) ?? newQueueMemory(context);
+      this.#memories.set(named, memory);
       const queueOf = (lead: Lead) => ({
         memory,
         signal: AbortSignal.any([this.#stopping.signal, this.#duty.leading]),
         onLanded: (landed: LandedTask) => this.#afterLanding(landed),
         onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) =>
-          this.#handBack(lead, { landing, cause, tip }),
+          this.#handBack(context, lead, { landing, cause, tip }),
         onNote: (note: string) => this.#reportNote(note),
         onBusy,
       });
-      const options = { silence: this.#silence, isKept: true };
+      const options = { silence: this.#silenceOf(root), isKept: true };
       await lead(context, target, (lead) => leadQueue(context, lead, queueOf(lead)), options);
     } catch (error) {
       this.#reportNote(error instanceof Error ? error.message : String(error));
@@ -293,30 +316,7 @@ export class Orchestrator {
   #afterLanding({ task, notes }: LandedTask): void {
     for (const note of notes) this.#onProblem(task, note);
     this.#removeWorktree(task);
-    this.#toDrop.add(task);
-    this.#dropLanded();
-  }
-
-  /** Removes the snapshots of landed tasks from the remote, many in one push. A later pass repeats a push that failed. */
-  #dropLanded(): void {
-    if (this.#dropping !== null || this.#toDrop.size === 0) return;
-    if (this.#isTooSoon(this.#dropFailedMs)) return;
-    const tasks = [...this.#toDrop];
-    const drop = async () => {
-      const problem = await dropShared(this.#context, tasks);
-      this.#dropFailedMs = problem === null ? undefined : this.#context.clock.elapsedMs();
-      if (problem !== null) return this.#reportNote(`Snapshots are still on the remote: ${problem}`);
-      for (const task of tasks) this.#toDrop.delete(task);
-    };
-    this.#dropping = drop()
-      .catch((error: unknown) => {
-        this.#dropFailedMs = this.#context.clock.elapsedMs();
-        this.#reportNote(error instanceof Error ? error.message : String(error));
-      })
-      .finally(() => {
-        this.#dropping = null;
-        this.#dropLanded();
-      });
+    this.#landed.add(task);
   }
 
   /** For leaders of other machines, which say on the board what they lack. */
@@ -325,26 +325,30 @@ export class Orchestrator {
       if (landing.waiting?.kind !== 'head_missing' || this.#isTooSoon(this.#handedIn.get(landing.id)))
         continue;
       this.#handedIn.set(landing.id, this.#context.clock.elapsedMs());
-      this.#inBackground(landing.task, () => handIn(this.#context, landing, this.#stopping.signal));
+      this.#inBackground(landing.task, async () => {
+        const { context, target } = await this.#repositories.ofTarget(landing.target);
+        await handIn(context, { ...landing, target }, this.#stopping.signal);
+      });
     }
   }
 
-  async #handBack(lead: Lead, rejected: RejectedLanding): Promise<void> {
+  async #handBack(context: RunContext, lead: Lead, rejected: RejectedLanding): Promise<void> {
     const { task } = rejected.landing;
-    const askAgent: AskAgent = (one, agent) => this.#askAgent(lead, one, agent);
-    const outcome = await handBack(this.#context, lead, rejected, askAgent);
+    const askAgent: AskAgent = (one, agent) => this.#askAgent(context, lead, one, agent);
+    const outcome = await handBack(context, lead, rejected, askAgent);
     // Full by now, or another node leads: it stays in the queue, and the next look tries again.
     if (outcome.kind === 'refused' && !['too_early', 'fenced'].includes(outcome.refusal.code))
       this.#report(task, outcome.refusal.reason);
   }
 
   async #askAgent(
+    context: RunContext,
     lead: Lead,
     { landing, cause, tip }: RejectedLanding,
     agent: AgentName,
   ): Promise<Outcome<unknown>> {
     const request = { kind: 'handback', lead, landing, cause, target: tip } as const;
-    return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
+    return this.#reportStart(landing.task, await beginAttempt(context, landing.task, agent, request));
   }
 
   /** Ends processes of attempts that are over: their runner was killed after it told the board, or a person stopped them. */
@@ -357,7 +361,7 @@ export class Orchestrator {
       // It has just started, or its runner is about to exit.
       if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
       this.#inBackground(attempt.task, async () => {
-        const remaining = await endLeftBehind(this.#context, id);
+        const remaining = await endLeftBehind(await this.#repositories.of(attempt.task), id);
         if (remaining.length === 0) return;
         this.#endingTried.set(id, this.#context.clock.elapsedMs());
         const found = `Cannot end these processes of its last attempt: ${processList(remaining)}.`;
@@ -367,8 +371,8 @@ export class Orchestrator {
   }
 
   async #lookAtWorktrees(): Promise<void> {
-    const { board, git } = this.#context;
-    for (const { name } of git.worktrees()) {
+    const { board } = this.#context;
+    for (const name of await this.#repositories.worktreeNames()) {
       const id = parseTaskId(name);
       if (id === undefined || this.#background.has(id)) continue;
       const task = await board.get('task', id);
@@ -386,12 +390,13 @@ export class Orchestrator {
     const { id } = task;
     const seen = `${task.token} ${task.state.status}`;
     if (this.#lostLooked.get(id) === seen || this.#isTooSoon(this.#lostTried.get(id))) return;
-    if (!(await sharesWork(this.#context))) return;
-    const lost = await findLost(this.#context, task);
+    const context = await contextOf(this.#context, task);
+    if (!(await sharesWork(context))) return;
+    const lost = await findLost(context, task);
     if (lost === 'running') return;
-    if (lost === 'none') return void this.#lostLooked.set(id, seen);
+    if (lost === 'none') return this.#lostLooked.set(id, seen);
     this.#inBackground(id, async () => {
-      const problem = await shareLeft(this.#context, lost);
+      const problem = await shareLeft(context, lost);
       if (problem === null) this.#lostLooked.set(id, seen);
       else this.#lostTried.set(id, this.#context.clock.elapsedMs());
       if (problem !== null) this.#report(id, `What its attempt left here is not on the remote: ${problem}`);
@@ -407,9 +412,10 @@ export class Orchestrator {
   #removeWorktree(task: TaskId): void {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const removed = await removeLanded(this.#context, task);
+      const context = await this.#repositories.of(task);
+      const removed = await removeLanded(context, task);
       // One that is on another machine is removed there.
-      if (removed.kind === 'refused' && (await workspaceOf(this.#context, task)) !== undefined)
+      if (removed.kind === 'refused' && (await workspaceOf(context, task)) !== undefined)
         this.#report(task, removed.reason);
       if (removed.kind !== 'removed') return;
       this.#removalTried.delete(task);
@@ -422,7 +428,7 @@ export class Orchestrator {
     if (this.#background.has(task)) return;
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
-      const removed = await removeFailed(this.#context, task);
+      const removed = await removeFailed(await this.#repositories.of(task), task);
       if (removed?.kind === 'refused') this.#report(task, removed.reason);
     });
   }
@@ -437,8 +443,8 @@ export class Orchestrator {
   }
 
   #reportNote(reason: string): void {
-    if (this.#reportedNotes.has(reason)) return;
-    this.#reportedNotes.add(reason);
+    if (this.#reportedNotes.get(reason) !== undefined) return;
+    this.#reportedNotes.set(reason, true);
     this.#onProblem(null, reason);
   }
 

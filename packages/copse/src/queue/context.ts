@@ -14,6 +14,7 @@ import type { Merging, Resolving } from './ports/merging.ts';
 import type { UnusableAgent } from '../orchestrator/rules/schedule.ts';
 import type { Intake } from '../intake/ports/intake.ts';
 import type { Source, SourceMemories } from '../intake/port.ts';
+import { type PlacedTask, repositoryOf } from '../tasks/rules/repository.ts';
 import type { Radar, RadarSight } from '../radar/port.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import type { Config } from '../config/schema.ts';
@@ -46,6 +47,24 @@ export interface RunContext extends WorkspaceContext {
   readonly sourceMemories: SourceMemories;
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
+  /** Absent in the context of such a repository. */
+  readonly elsewhere?: OtherRepositories;
+  /** The repository in which an agent works, if it is not the board's. */
+  readonly rootOf?: (agent: AgentName) => string | null;
+}
+
+/** The repositories of agents with a `working_directory`. */
+export interface OtherRepositories {
+  readonly roots: readonly string[];
+  /** What works there, on the same board. */
+  at(root: string): Promise<RunContext>;
+}
+
+/** What works on the task: in the repository that it is in. */
+export async function contextOf(context: RunContext, task: PlacedTask | undefined): Promise<RunContext> {
+  const { elsewhere, rootOf = () => null } = context;
+  const root = task === undefined ? null : repositoryOf(task, rootOf);
+  return root === null || elsewhere === undefined ? context : elsewhere.at(root);
 }
 
 /** What commands need that only show something: it starts no git where files tell, and opens nothing that lands work. */
@@ -63,6 +82,7 @@ export interface LookContext
       | 'machine'
       | 'node'
       | 'root'
+      | 'rootOf'
       | 'target'
     > {
   readonly clock: Timer;

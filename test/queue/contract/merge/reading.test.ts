@@ -3,6 +3,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { deflateSync } from 'node:zlib';
 
 import { afterAll, describe, expect, it } from 'vitest';
@@ -10,6 +12,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { commitsOf, isReachable } from '../../../../packages/copse/src/git/objects/history.ts';
 import { type Splicer, splice } from '../../../../packages/copse/src/queue/merge/splice.ts';
 import { MergeEngine } from '../../../../packages/copse/src/queue/merge/engine.ts';
+import { readLoose } from '../../../../packages/copse/src/git/objects/loose.ts';
 import { ObjectReader, objectsOf } from '../../../../packages/copse/src/git/objects/object-reader.ts';
 import { Objects, knownObjectsOf } from '../../../../packages/copse/src/git/objects/objects.ts';
 import { Quarantine } from '../../../../packages/copse/src/git/objects/quarantine.ts';
@@ -306,3 +309,36 @@ it('a tree in the cache holds no more memory than its bytes', async () => {
   objects.rememberTree('0'.repeat(40), Buffer.from('small'));
   expect((await objects.tree('0'.repeat(40))).buffer.byteLength).toBe('small'.length);
 });
+
+it('a small loose object in the cache holds no more memory than its bytes', () => {
+  const top = path.join(area, 'loose');
+  git(area, 'init', '--quiet', top);
+  const tree = git(top, 'write-tree');
+  const id = git(top, 'commit-tree', '-m', 'c', tree);
+  const read = () => readLoose({ objectFormat: 'sha1' }, [path.join(top, '.git', 'objects')], id);
+  const first = read();
+  expect(first?.type).toBe('commit');
+  expect(read()).toBe(first);
+  expect(first?.content.buffer.byteLength).toBe(first?.content.length);
+});
+
+it('a reader keeps no object after it gave it out', async () => {
+  const { top, objects } = newWorld(13);
+  const hash = ['hash-object', '-w', '--stdin'];
+  const input = Buffer.alloc(300_000, 'x');
+  const id = execFileSync('git', hash, { cwd: top, env: plainEnv, input }).toString().trim();
+  const read = async () => new WeakRef((await objects.reader.read(id))!.content.buffer);
+  expect(await becomesGarbage(await read())).toBe(true);
+});
+
+/** A WeakRef holds its target until the end of the turn in which it was made or asked. */
+async function becomesGarbage(held: WeakRef<WeakKey>): Promise<boolean> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  for (let turn = 0; turn < 10; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    if (held.deref() === undefined) return true;
+  }
+  return false;
+}

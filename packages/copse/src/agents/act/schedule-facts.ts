@@ -8,7 +8,7 @@ import type { RunningTask } from './observe.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
 
 export async function scheduleFacts(
-  { board, agents, unusable = [], clock, disk, machine, node, root }: LookContext,
+  { board, agents, unusable = [], clock, disk, machine, node, root, rootOf }: LookContext,
   running: readonly RunningTask[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {
@@ -17,18 +17,20 @@ export async function scheduleFacts(
     return {
       id: task.id,
       areas: task.areas,
+      repository: task.repository ?? null,
       agentHere: isHere && task.state.status === 'in_progress' ? task.state.claim.agent : null,
     };
   });
   // A landing task is not in the target yet: a task that began now on the same areas would conflict with it.
   for (const { task: id } of landings) {
     const task = await board.get('task', id);
-    if (task !== undefined) busy.push({ id, areas: task.areas, agentHere: null });
+    if (task !== undefined)
+      busy.push({ id, areas: task.areas, repository: task.repository ?? null, agentHere: null });
   }
   return {
     at: clock.now(),
     here: { id: node, node: (await board.get('node', node)) ?? null },
-    agents: available(agents),
+    agents: available(agents, rootOf),
     unusable,
     busy,
     freeMemoryBytes: machine.freeMemoryBytes(),
@@ -41,21 +43,24 @@ export async function scheduleFacts(
  * checked in that pass.
  */
 export async function scheduleNow(
-  { agents, clock, node, policy }: RunContext,
+  { agents, clock, node, policy, rootOf }: RunContext,
   board: Pick<BoardReader, 'get' | 'held' | 'tasks'>,
 ): Promise<Scheduler> {
-  const held = (await board.held()).map(({ task: { id, areas, state } }): BusyTask => {
+  const held = (await board.held()).map(({ task: { id, areas, state, repository = null } }): BusyTask => {
     const claim = state.status === 'in_progress' ? state.claim : undefined;
     const isHere = claim?.node === node && !claim.isByHand;
-    return { id, areas, agentHere: isHere ? claim.agent : null };
+    return { id, areas, repository, agentHere: isHere ? claim.agent : null };
   });
   const landing = await board.tasks({ statuses: ['landing'], order: 'urgent' });
-  const busy = [...held, ...landing.map(({ id, areas }) => ({ id, areas, agentHere: null }))];
+  const busy = [
+    ...held,
+    ...landing.map(({ id, areas, repository = null }) => ({ id, areas, repository, agentHere: null })),
+  ];
   const facts = {
     at: clock.now(),
     // Locked until the claim is recorded: a drain that is recorded before it refuses the claim.
     here: { id: node, node: (await board.get('node', node)) ?? null },
-    agents: available(agents),
+    agents: available(agents, rootOf),
     unusable: [],
     busy,
     freeMemoryBytes: null,
@@ -64,8 +69,12 @@ export async function scheduleNow(
   return new Scheduler(facts, policy.orchestration);
 }
 
-function available(agents: RunContext['agents']): ScheduleFacts['agents'] {
+function available(
+  agents: RunContext['agents'],
+  rootOf: (agent: AgentName) => string | null = () => null,
+): ScheduleFacts['agents'] {
   return agents.map(({ name, capabilities, max, workspace }) => ({
+    repository: rootOf(brand<AgentName>(name)),
     name: brand<AgentName>(name),
     capabilities,
     max: max ?? null,

@@ -41,7 +41,7 @@ import {
   handoffPrompt,
   loadBriefing,
   writeContext,
-} from './agent-context.ts';
+} from './briefing/agent-context.ts';
 import { answerCommands } from './answer-commands.ts';
 import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';

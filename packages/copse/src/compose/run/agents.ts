@@ -9,6 +9,10 @@ import {
   vendorRuntimes,
 } from '../../agents/runtimes/installed.ts';
 import { type Surroundings, findRepository } from '../open.ts';
+import { homedir } from 'node:os';
+import { cloneTo, placeOf } from '../../git/directory/elsewhere.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import { outsideOf } from '../../git/directory/work-tree.ts';
 import { type EffectiveAgent, effectiveAgent } from '../../config/effective.ts';
 import { configFrom } from '../../config/load.ts';
@@ -22,7 +26,13 @@ export interface KnownAgents {
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
 }
 
-export async function agentsOf(config: Config, { env }: Surroundings, root: string): Promise<KnownAgents> {
+/** With `clones`, repositories of agents that may be cloned are. */
+export async function agentsOf(
+  config: Config,
+  { env }: Surroundings,
+  root: string,
+  { clones = false }: { readonly clones?: boolean } = {},
+): Promise<KnownAgents> {
   const mayTake = outsideOf(findRepository(root));
   const isInstalled = (runtime: VendorRuntime) => findRuntime(runtime, { env, mayTake }) !== undefined;
   const names = Object.keys(config.agents);
@@ -34,11 +44,49 @@ export async function agentsOf(config: Config, { env }: Surroundings, root: stri
   for (const agent of all) {
     const runtime = agent.runtime ?? vendorRuntimes.find(isInstalled);
     const complete = runtime === undefined ? agent : { ...agent, runtime };
-    const reason = unusableBecause(complete, isInstalled) ?? sandboxProblem(complete, env, mayTake);
+    const reason =
+      unusableBecause(complete, isInstalled) ??
+      sandboxProblem(complete, env, mayTake) ??
+      (await elsewhereProblem(complete, { root, env, clones }));
     if (reason === null) usable.push(complete);
     else unusable.push({ name: agent.name, reason });
   }
   return { usable, unusable };
+}
+
+/** Why the agent cannot work in its `working_directory`, or null. */
+async function elsewhereProblem(
+  { name, working_directory: wanted, sandbox, workspace, landing }: EffectiveAgent,
+  {
+    root,
+    env,
+    clones,
+  }: { readonly root: string; readonly env: Surroundings['env']; readonly clones: boolean },
+): Promise<string | null> {
+  const board = wanted && findRepository(root);
+  if (board === undefined) return null;
+  const place = placeOf(board, wanted, env['HOME'] ?? homedir());
+  const of = `The agent ${name} works in another repository, and`;
+  switch (place.kind) {
+    case 'own':
+      return null;
+    case 'elsewhere':
+      // A sandbox would have to hide the board of this repository too.
+      if (sandbox !== 'none') return `${of} has the sandbox ${sandbox}, which Copse cannot set up there.`;
+      if (landing.policy === 'pr') return `${of} opens pull requests, which Copse does not follow there.`;
+      return workspace.strategy === 'static'
+        ? `${of} has workspace.strategy static: set it to git_worktree.`
+        : null;
+    case 'to_clone': {
+      if (!clones) return `${of} ${place.reason}.`;
+      const failed = await cloneTo(place, wanted, defaultPolicy.workspace.cloneTimeoutMs);
+      return failed === null ? null : `${of} ${place.root} could not be cloned: ${failed}.`;
+    }
+    case 'refused':
+      return `${of} ${place.reason}.`;
+    default:
+      return unreachable(place);
+  }
 }
 
 /** An agent named after its runtime, with default settings. */

@@ -20,7 +20,7 @@ import { openReports } from '../../agents/files/report-file.ts';
 import type { AttemptContext } from '../../agents/run/context.ts';
 import type { Commands } from '../../workspaces/ports/furnishing.ts';
 import type { Patience } from '../../board/patient.ts';
-import { type Surroundings, openWorkspaces, requireRepository } from '../open.ts';
+import { type Surroundings, openWorkspaces } from '../open.ts';
 import { openCommandAsks } from '../inside-attempt.ts';
 import { openSessionCommands } from '../../agents/files/session-commands.ts';
 import type { Orders } from '../../agents/ports/runners.ts';
@@ -56,7 +56,6 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     readonly settings: AttemptSettings;
   };
   const { agent } = settings;
-  const repository = requireRepository(surroundings);
   const group = openGroup(orders.attempt);
   const { log, onCutOff, hasGivenUp: signal } = surroundings;
   const patience: Patience = {
@@ -68,9 +67,11 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const { durationMs, cutOffLeases } = settings.policy.lease;
   const late = setTimeout(onCutOff, durationMs * cutOffLeases);
   const known = { ...settings, ...(group && { group }), isRunner: true, patience };
-  const { context: workspaces, dir } = await openWorkspaces(surroundings, known).finally(() =>
-    clearTimeout(late),
-  );
+  const {
+    context: workspaces,
+    dir,
+    repository,
+  } = await openWorkspaces(surroundings, known).finally(() => clearTimeout(late));
   const { home } = workspaces;
   const merging = openMerging(dir, { mainCheckout: repository.configFolder });
   const files = attemptFiles(home, orders.attempt);
@@ -149,7 +150,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       program: [process.execPath, programFile('cli')],
       environment: surroundings.env,
     }),
-    checkoutMemory: openMemory(home, 'main-checkout'),
+    checkoutMemory: openMemory(dir.home, 'main-checkout'),
     contextFiles: openContextFiles({
       git: furnishingGit(dir),
       gitDirOf: (worktree) => workspaces.git.gitDirOf(worktree),

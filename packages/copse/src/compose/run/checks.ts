@@ -52,7 +52,8 @@ export function checksOf(
   context: WorkspaceContext,
   { env, sandbox }: ChecksSurroundings,
 ): Checks {
-  const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;
+  const { root, worktreeFolder, mainGitDir, settings, git, policy } = context;
+  const { home } = dir;
   const source = mainGitDir === null ? null : { folder: root, gitDir: mainGitDir };
   return openChecks({
     home,
@@ -70,7 +71,7 @@ export function checksOf(
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,
       withLock: git.withLock,
-      discard: (place) => discard(context, place),
+      discard: (place) => discard({ ...context, home }, place),
     }),
     furnishing: context.furnishing,
     tryLock: git.tryLock,

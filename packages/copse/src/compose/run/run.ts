@@ -5,15 +5,18 @@ import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { OtherRepositories, RunContext } from '../../queue/context.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import type { Patience } from '../../board/patient.ts';
 import {
   type Repository,
   type Surroundings,
   attemptSettings,
   configOf,
+  findRepository,
   openWorkspaces,
   requireRepository,
+  rootsOf,
 } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
@@ -57,10 +60,84 @@ export interface OpenRun {
 
 export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const { context: workspaces, dir } = await openWorkspaces(surroundings, { patience: options.patience });
-  const { home, node } = workspaces;
   const settings = await settingsFor(repository, surroundings, options);
-  const { agents, unusable, landing, finish, board, intake } = settings;
+  const opened = await openWorkspaces(surroundings, { patience: options.patience });
+  const { agents, unusable, intake } = settings;
+  const rootOf = await rootsOf(repository, surroundings);
+  const { whole } = opened;
+  const others = new Map<string, Promise<OpenParts>>();
+  const own = partsOf(opened, { repository: opened.repository, surroundings, options, settings });
+  const openAt = async (root: string): Promise<OpenParts> => {
+    const agent = agents.find(({ name }) => rootOf(name) === root);
+    const there = agent && findRepository(root);
+    if (agent === undefined || there === undefined) throw new WorkNotNamed(root);
+    const at = { repository: there, context: whole };
+    const parts = await openWorkspaces(surroundings, { agent, at });
+    const { landing, finish } = agent;
+    const ofAgent = { ...settings, landing, finish, sources: {} };
+    const made = partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
+    return { ...made, context: { ...made.context, rootOf } };
+  };
+  const elsewhere: OtherRepositories = {
+    roots: [...new Set(agents.flatMap(({ name }) => rootOf(name) ?? []))],
+    async at(root) {
+      const known = others.get(root) ?? openAt(root);
+      others.set(root, known);
+      try {
+        return (await known).context;
+      } catch (error) {
+        others.delete(root);
+        throw error;
+      }
+    },
+  };
+  return {
+    // An attempt elsewhere is in its own repository already.
+    context: {
+      ...own.context,
+      ...(intake && { intake }),
+      rootOf,
+      ...(opened.repository.commonDir === repository.commonDir && { elsewhere }),
+    },
+    unusable,
+    async close() {
+      const all = await Promise.allSettled(others.values());
+      for (const one of all) if (one.status === 'fulfilled') await one.value.close();
+      await own.close();
+      await own.context.board.close();
+    },
+  };
+}
+
+/** Work of a task is in a repository that no agent of copse.yml names any more. */
+class WorkNotNamed extends Unavailable {
+  constructor(root: string) {
+    super(
+      `No agent in copse.yml that can run here has the working_directory ${root}.`,
+      'Put it back: copse config show',
+    );
+  }
+}
+
+interface OpenParts {
+  readonly context: RunContext;
+  close(): Promise<void>;
+}
+
+interface PartsSurroundings {
+  readonly repository: Repository;
+  readonly surroundings: Surroundings;
+  readonly options: OpenRunOptions;
+  readonly settings: RunSettings;
+}
+
+/** The parts of one repository. */
+function partsOf(
+  { context: workspaces, dir }: Awaited<ReturnType<typeof openWorkspaces>>,
+  { repository, surroundings, options, settings }: PartsSurroundings,
+): OpenParts {
+  const { home, node } = workspaces;
+  const { agents, unusable, landing, finish, board } = settings;
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const confined = checksIn(settings.checks, repository, workspaces, surroundings);
   const resolving = resolvingOf(dir, landing, { policy, confined });
@@ -101,7 +178,6 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     agents,
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
-    ...(intake && { intake }),
     sourceMemories,
     sources: sourcesOf(settings.sources, {
       dir,
@@ -116,10 +192,9 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   };
   return {
     context,
-    unusable,
     async close() {
       await merging.close();
-      await Promise.all([context.git.close(), context.board.close()]);
+      await context.git.close();
     },
   };
 }
@@ -138,7 +213,7 @@ type RunSettings = Pick<RunContext, 'agents' | 'intake' | 'landing' | 'finish'> 
 async function settingsFor(
   repository: Repository,
   surroundings: Surroundings,
-  { command }: OpenRunOptions,
+  { command, asNode = false }: OpenRunOptions,
 ): Promise<RunSettings> {
   const own = attemptSettings(repository, surroundings);
   if (own !== undefined) {
@@ -148,7 +223,9 @@ async function settingsFor(
     return { ...usual, board: undefined, checks: { landing, agents: [agent] }, sources: {} };
   }
   const config = await withCommand(await configOf(repository), command);
-  const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder, {
+    clones: asNode,
+  });
   const { finish, board, sources } = config;
   const landing = landingFor(config.landing, config.workspace);
   const checks = { landing, agents: Object.values(config.agents), board };

@@ -11,6 +11,7 @@ import { inflateSync } from 'node:zlib';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
+import { alone } from '../../kernel/system/alone.ts';
 import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 import { hashOf } from './object-hash.ts';
 import type { GitObject } from './object-reader.ts';
@@ -40,8 +41,10 @@ export function readLoose(
     if (whole === undefined || hashOf(objectFormat, whole) !== id) continue;
     const nul = whole.indexOf(0);
     const [type = ''] = whole.toString('latin1', 0, nul).split(' ');
-    const object = { id, type, content: whole.subarray(nul + 1) };
-    if (whole.length <= SMALL_BYTES) recent.set(id, { packed, object });
+    const content = whole.subarray(nul + 1);
+    if (whole.length > SMALL_BYTES) return { id, type, content };
+    const object = { id, type, content: alone(content) };
+    recent.set(id, { packed: alone(packed), object });
     return object;
   }
   return undefined;

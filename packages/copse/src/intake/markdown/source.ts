@@ -11,7 +11,7 @@ import { identityEnv } from '../../git/identity.ts';
 import { entries } from '../../git/output.ts';
 import { type TrustedDir, git, gitLine } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas.ts';
+import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas/areas.ts';
 import type { KnownItem, Source, SourceProblem, SourceRead, TickOrder, Ticked } from '../port.ts';
 import {
   type IdentifiedEntry,

@@ -7,7 +7,17 @@
  * it, for files that people keep elsewhere. The caller rules out links among the folders of the path.
  */
 
-import { type Stats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import {
+  type Stats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 
 import { defaultPolicy } from '../policy.ts';
 import { shellQuoted } from '../shell.ts';
@@ -95,13 +105,42 @@ export function readPlainBytes(file: string | Buffer, options: PlainOptions = {}
       return found.value;
     case 'missing':
       return undefined;
-    case 'link':
-      throw new NotPlainFile(file, 'is a link, which Copse does not follow');
-    case 'other':
-      throw new NotPlainFile(file, 'is not a file');
     default:
-      throw new Error(`A file cannot be ${String(found satisfies never)}`);
+      throw notPlain(file, found);
   }
+}
+
+function notPlain(
+  file: string | Buffer,
+  { kind }: Exclude<NotPlain, { readonly kind: 'missing' }>,
+): NotPlainFile {
+  return new NotPlainFile(file, kind === 'link' ? 'is a link, which Copse does not follow' : 'is not a file');
+}
+
+/**
+ * Copies the whole content, a part at a time. False when there is no such file. Throws `NotPlainFile` for everything else,
+ * and leaves no copy of a file that is too large.
+ */
+export function copyPlainFile(
+  from: string,
+  to: string,
+  { mostBytes, mode }: { readonly mostBytes: number; readonly mode: number },
+): boolean {
+  const tooLarge = () => new NotPlainFile(from, `is larger than ${mostBytes} bytes`);
+  const found = withPlainFile(from, (opened, { size }) => {
+    if (size > mostBytes) throw tooLarge();
+    const written = openSync(to, 'w', mode);
+    try {
+      if (copyBytes(opened, written, mostBytes)) return;
+      rmSync(to, { force: true });
+      throw tooLarge();
+    } finally {
+      closeSync(written);
+    }
+  });
+  if (found.kind === 'missing') return false;
+  if (found.kind !== 'plain') throw notPlain(from, found);
+  return true;
 }
 
 /** The same as text. */
@@ -137,6 +176,20 @@ function readBytes(
 }
 
 const LEAST_BYTES = 1_024;
+
+/** False when there are more than `mostBytes`. */
+function copyBytes(from: number, to: number, mostBytes: number): boolean {
+  for (let copied = 0; ;) {
+    const read = readSync(from, part, 0, part.length, null);
+    if (read === 0) return true;
+    copied += read;
+    if (copied > mostBytes) return false;
+    for (let written = 0; written < read;) written += writeSync(to, part, written, read - written);
+  }
+}
+
+/** One for all copies: each of them is complete before another begins. */
+const part = Buffer.allocUnsafeSlow(64 * 1_024);
 
 function open(file: string | Buffer, isFollowing: boolean): number | NotPlain {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;

@@ -6,10 +6,11 @@
  * that could take it, the limit of the node, memory, disk.
  */
 
-import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
+import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas/areas.ts';
 import type { Node } from '../../machines/rules/node.ts';
 import { agentCanTake } from '../../machines/rules/offer.ts';
-import type { AgentName, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { repositoryFits } from '../../tasks/rules/repository.ts';
+import type { AgentName, FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { Delay, MoveTarget, TaskSummary } from '../../tasks/rules/task.ts';
 
@@ -21,6 +22,8 @@ interface AvailableAgent {
   readonly max: number | null;
   /** It works in the main checkout, where one session at a time may run. */
   readonly isInCheckout?: boolean;
+  /** Where it works; null or absent: in the repository of the board. */
+  readonly repository?: string | null;
 }
 
 /** An agent of copse.yml that cannot run on this node, with a sentence that says why. */
@@ -35,6 +38,8 @@ export interface BusyTask {
   readonly areas: readonly string[];
   /** The agent that works on it on this node; null when it is elsewhere, by hand or in the queue. */
   readonly agentHere: AgentName | null;
+  /** Where its areas are; null or absent: in the repository of the board. */
+  readonly repository?: string | null;
 }
 
 export interface ScheduleFacts {
@@ -49,7 +54,8 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
-type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'>;
+type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'> &
+  Partial<Pick<TaskSummary, 'repository' | 'token'>>;
 
 export type WaitingFor =
   | { readonly kind: 'delay'; readonly delay: Delay }
@@ -88,7 +94,8 @@ export class Scheduler {
   place(task: PlaceableTask): Placement {
     const agent = this.#choose(task);
     if (typeof agent === 'object') return { kind: 'waiting', task: task.id, waiting: agent };
-    this.#busy.push({ id: task.id, areas: task.areas, agentHere: agent });
+    const { repository = null } = this.#facts.agents.find(({ name }) => name === agent) ?? {};
+    this.#busy.push({ id: task.id, areas: task.areas, repository, agentHere: agent });
     return { kind: 'placed', task: task.id, agent };
   }
 
@@ -98,9 +105,12 @@ export class Scheduler {
     if (delay !== null && delay.until > at) return { kind: 'delay', delay };
     if (task.moveTo != null && task.moveTo.node !== here?.id) return { kind: 'moved', to: task.moveTo };
     const offering = here?.node?.facts ?? null;
-    const able = agents.filter((agent) => agentCanTake(task, agent, offering).kind === 'can');
+    const able = agents.filter(
+      (agent) => isRightPlace(task, agent) && agentCanTake(task, agent, offering).kind === 'can',
+    );
     if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, this.#facts) };
-    const area = this.#takenArea(task);
+    const repository = able[0]?.repository ?? null;
+    const area = this.#takenArea(task, repository);
     if (area !== undefined) return area;
     const inCheckout = this.#userOfCheckout();
     const open = inCheckout === undefined ? able : able.filter(({ isInCheckout }) => !isInCheckout);
@@ -135,11 +145,12 @@ export class Scheduler {
     return this.#busy.filter(({ agentHere }) => agentHere === agent).length;
   }
 
-  #takenArea(task: PlaceableTask): WaitingFor | undefined {
+  #takenArea(task: PlaceableTask, repository: string | null): WaitingFor | undefined {
     if (task.areas.length === 0) return undefined;
     const wanted = this.#areasOf(task.areas);
     for (const other of this.#busy) {
       if (other.id === task.id || other.areas.length === 0) continue;
+      if ((other.repository ?? null) !== repository) continue;
       const found = areasOverlap(wanted, this.#areasOf(other.areas));
       if (found.kind === 'overlap') return { kind: 'area', task: other.id, areas: found.between };
     }
@@ -159,12 +170,24 @@ export class Scheduler {
   }
 }
 
+function isRightPlace(
+  {
+    repository,
+    token = 0 as FencingToken,
+    agent: wanted,
+  }: Pick<PlaceableTask, 'repository' | 'token' | 'agent'>,
+  { name, repository: works = null }: Pick<AvailableAgent, 'name' | 'repository'>,
+): boolean {
+  const task = { token, agent: wanted, ...(repository !== undefined && { repository }) };
+  return repositoryFits(task, { name, repository: works });
+}
+
 interface FactsOfAgents extends Pick<ScheduleFacts, 'unusable' | 'here'> {
-  readonly agents: readonly Pick<AvailableAgent, 'name' | 'capabilities'>[];
+  readonly agents: readonly Pick<AvailableAgent, 'name' | 'capabilities' | 'repository'>[];
 }
 
 export function whyNone(
-  task: Pick<PlaceableTask, 'requires' | 'agent'>,
+  task: Pick<PlaceableTask, 'requires' | 'agent' | 'repository' | 'token'>,
   { agents, unusable, here }: FactsOfAgents,
 ): readonly string[] {
   if (agents.length + unusable.length === 0)
@@ -172,7 +195,13 @@ export function whyNone(
   const wanted = unusable.filter(({ name }) => task.agent === null || task.agent === name);
   const refusals = agents.flatMap((agent) => {
     const decision = agentCanTake(task, agent, here?.node?.facts ?? null);
-    return decision.kind === 'can' ? [] : [decision.reason];
+    if (decision.kind !== 'can') return [decision.reason];
+    if (isRightPlace(task, agent)) return [];
+    return agent.repository != null && task.repository === undefined && (task.token ?? 0) === 0
+      ? [`${agent.name} works in ${agent.repository}, and takes only tasks that name it`]
+      : [
+          `its work is in ${task.repository ?? 'the repository of the board'}, where ${agent.name} does not work`,
+        ];
   });
   const reasons = [...wanted.map(({ reason }) => reason.replace(/\.$/, '')), ...refusals];
   return reasons.length > 0 ? reasons : [`no agent is called ${task.agent}`];

@@ -4,7 +4,7 @@
  * no longer passed over.
  */
 
-import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas.ts';
+import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas/areas.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type LiveBranch, type Pair, findingsOf } from './radar.ts';

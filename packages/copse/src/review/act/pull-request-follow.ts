@@ -47,7 +47,8 @@ export class PullRequests {
     const now = clock.elapsedMs();
     const known = new Set<string>();
     const due: PullRequestWork[] = [];
-    for (const { id, state } of tasks) {
+    for (const { id, state, repository } of tasks) {
+      if (repository !== undefined) continue;
       if (state.status !== 'in_review' || state.pullRequest === null) continue;
       if (state.pullRequest.is === 'given_up') continue;
       const key = `${id} ${state.head}`;

@@ -20,7 +20,7 @@ import { queueTask } from '../../queue/act/merge.ts';
 import { noticeMovedBranches } from '../../queue/lead/moved-branches.ts';
 import { requiredChecks } from '../../queue/lead/checks.ts';
 import { checkKey } from '../../queue/rules/check.ts';
-import { type RunContext, agentNamed } from '../../queue/context.ts';
+import { type RunContext, agentNamed, contextOf } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { bringNewest } from '../../workspaces/act/shared/share-work.ts';
 import { headOfTask } from '../../workspaces/act/head-of-task.ts';
@@ -58,7 +58,8 @@ export async function listReviews(context: RunContext): Promise<readonly TaskRev
   const reviews: TaskReview[] = [];
   for (const { id } of waiting.toSorted((a, b) => a.state.since - b.state.since)) {
     const task = await context.board.get('task', id);
-    if (task?.state.status === 'in_review') reviews.push(await look(context, task, { withoutPatch: true }));
+    if (task?.state.status !== 'in_review') continue;
+    reviews.push(await look(await contextOf(context, task), task, { withoutPatch: true }));
   }
   return reviews;
 }

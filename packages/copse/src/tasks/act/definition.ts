@@ -1,6 +1,6 @@
 /** Parses the input of people and agents into a task's definition, or into a refusal that says what is wrong. */
 
-import { parseArea } from '../rules/areas.ts';
+import { parseArea } from '../rules/areas/areas.ts';
 import { parseCapability } from '../rules/capabilities.ts';
 import { type Refusal, type Refused, refused } from '../../kernel/decision.ts';
 import type { AgentName, PlanId, TaskId } from '../../kernel/ids.ts';

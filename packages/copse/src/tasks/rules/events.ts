@@ -27,6 +27,8 @@ type Of<T extends string> = EventHead<T, TaskId>;
 interface Granted {
   readonly claim: Claim;
   readonly leaseUntil: Timestamp;
+  /** Of an agent that works in another repository than the board's. */
+  readonly repository?: string;
 }
 
 export type TaskEdit = Partial<Omit<TaskDefinition, 'dependsOn'>>;
@@ -135,19 +137,19 @@ function changed(
     case 'task.promoted':
       return { state: waiting('ready', since) };
     case 'task.claimed':
-      return held(event.claim, since);
+      return held(event, since);
     case 'task.resumed':
-      return { ...held(event.claim, since), handbacks: {}, ...byPerson(task) };
+      return { ...held(event, since), handbacks: {}, ...byPerson(task) };
     case 'task.restarted':
       return {
-        ...(event.grant === null ? { state: waiting('ready', since) } : held(event.grant.claim, since)),
+        ...(event.grant === null ? { state: waiting('ready', since) } : held(event.grant, since)),
         retries: 0,
         handbacks: {},
         ...(event.automatic === undefined ? byPerson(task) : { autoRestarts: event.automatic.number }),
       };
     case 'task.handed_back':
       return {
-        ...(event.grant === null ? {} : held(event.grant.claim, since)),
+        ...(event.grant === null ? {} : held(event.grant, since)),
         handbacks: { ...task.handbacks, [event.because]: (task.handbacks[event.because] ?? 0) + 1 },
       };
     case 'task.sent_to_review':
@@ -227,6 +229,11 @@ function waiting(status: 'pending' | 'ready', since: Timestamp): TaskState {
   return status === 'pending' ? { status, since } : { status, since, delay: null };
 }
 
-function held(claim: Claim, since: Timestamp): Pick<Task, 'state' | 'token' | 'session'> {
-  return { state: { status: 'in_progress', since, claim }, token: claim.token, session: claim.session };
+function held(
+  { claim, repository }: Granted,
+  since: Timestamp,
+): Pick<Task, 'state' | 'token' | 'session' | 'repository'> {
+  const { token, session } = claim;
+  const place = repository === undefined ? {} : { repository };
+  return { state: { status: 'in_progress', since, claim }, token, session, ...place };
 }

@@ -268,6 +268,8 @@ export interface Task extends TaskDefinition {
   /** A person moved it: only this node takes it. Null or absent once it is taken, or when the node left. */
   readonly moveTo?: MoveTarget | null;
   readonly discarded?: DiscardedWork;
+  /** The main checkout of the repository that its work is in; absent: the board's own. Set by a claim, for good. */
+  readonly repository?: string;
 }
 
 /** A task as lists show it. Bodies may be large and are loaded one at a time. */

@@ -1,5 +1,6 @@
 /** Every worktree of a task on this machine, with its facts from git and the board. */
 
+import type { Git } from '../../git/port.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 import { parseQueueWorktree } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
@@ -9,7 +10,10 @@ import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
 
 /** Less than other acts need, so that it opens sooner. */
-export type ListContext = Pick<WorkspaceContext, 'board' | 'clock' | 'git' | 'node' | 'target'>;
+export type ListContext = Pick<WorkspaceContext, 'board' | 'clock' | 'git' | 'node' | 'target'> & {
+  /** Of another repository; undefined if it is gone. */
+  readonly gitAt?: (root: string) => Git | undefined;
+};
 
 export interface ListedWorktree {
   readonly workspace: Workspace;
@@ -88,7 +92,8 @@ async function loadWorkspaces({ board, node }: ListContext): Promise<readonly Wi
   return [...latest.values()];
 }
 
-async function describe(context: ListContext, workspace: WithWorktree): Promise<ListedWorktree> {
+async function describe(whole: ListContext, workspace: WithWorktree): Promise<ListedWorktree> {
+  const context = placeOf(whole, workspace);
   const { git, board } = context;
   const { path, branch } = workspace.worktree;
   const facts = await git.look(path);
@@ -143,6 +148,11 @@ async function describe(context: ListContext, workspace: WithWorktree): Promise<
     operation,
     isReadyToMerge,
   };
+}
+
+function placeOf(context: ListContext, { repository }: Workspace): ListContext {
+  const git = repository === undefined ? undefined : context.gitAt?.(repository);
+  return git === undefined ? context : { ...context, git, target: undefined };
 }
 
 function withoutLease(taskStatus: TaskStatus | null): 'active' | 'idle' | 'left_over' {

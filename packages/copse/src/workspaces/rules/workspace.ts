@@ -51,6 +51,8 @@ export interface Workspace {
   /** Only of the main checkout. */
   readonly checkout?: CheckoutBefore;
   readonly preparedAt: Timestamp;
+  /** The main checkout of the repository that it belongs to; absent: the board's own. */
+  readonly repository?: string;
   readonly disposition: Disposition;
   /** Files that the person's hooks wrote after the work was finished. They do not keep the worktree of landed work. */
   readonly byHooks?: readonly string[];
@@ -88,7 +90,8 @@ export type WorkspaceAction = keyof typeof workspaceTransitions;
 type Of<T extends string> = EventHead<T, WorkspaceId>;
 
 export type WorkspaceEvent =
-  | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree' | 'checkout'>)
+  | (Of<'workspace.prepared'> &
+      Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree' | 'checkout' | 'repository'>)
   | (Of<'workspace.kept'> & { readonly why: KeepReason; readonly detail: string })
   | Of<'workspace.used_again'>
   | (Of<'workspace.hooks_wrote'> & { readonly paths: readonly string[] })
@@ -143,9 +146,9 @@ export function decideWorkspace(
 export function evolveWorkspace(workspace: Workspace | undefined, event: WorkspaceEvent): Workspace {
   if (event.type === 'workspace.prepared') {
     mustBeNew(workspace, event);
-    const { id, task, node, strategy, worktree, checkout, at } = event;
-    const of = { id, task, node, strategy, worktree, ...(checkout && { checkout }) };
-    return { ...of, preparedAt: at, disposition: { is: 'in_use' } };
+    const { id, task, node, strategy, worktree, checkout, repository, at } = event;
+    const place = { ...(checkout && { checkout }), ...(repository !== undefined && { repository }) };
+    return { id, task, node, strategy, worktree, ...place, preparedAt: at, disposition: { is: 'in_use' } };
   }
   const before = existing(workspace, event);
   if (event.type === 'workspace.escaped') {

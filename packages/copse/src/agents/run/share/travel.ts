@@ -14,7 +14,7 @@ import type { TransferOptions } from '../../../git/port.ts';
 import { change } from '../../../board/context.ts';
 import { isFinished } from '../../../tasks/rules/task.ts';
 import { sharesWork } from '../../../workspaces/act/shared/share-work.ts';
-import { SnapshotSender } from '../../act/send-snapshot.ts';
+import { SnapshotSender } from '../../act/share/send-snapshot.ts';
 import type { AttemptContext } from '../context.ts';
 import { type FinishedHead, type RunningAttempt, type WorkTravel, asNode } from '../surroundings.ts';
 

@@ -15,7 +15,7 @@ import { CommandFailed, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
 import { requireTaskIds } from '../../with-board.ts';
-import { withRun } from '../../with-run.ts';
+import { contextOfAll, withRun } from '../../with-run.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
@@ -24,8 +24,9 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
-    const ids = [...new Set(await requireTaskIds(context.board, words))];
+  await withRun(cli, {}, async (run) => {
+    const ids = [...new Set(await requireTaskIds(run.board, words))];
+    const context = await contextOfAll(run, ids);
     const landings: Landing[] = [];
     const unaccepted = new Map<TaskId, string>();
     for (const id of ids) {

@@ -5,7 +5,7 @@ import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
-import { withRun } from '../../with-run.ts';
+import { contextOfAll, withRun } from '../../with-run.ts';
 
 interface Options {
   readonly reason?: string;
@@ -14,8 +14,9 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
-    const ids = await requireTaskIds(context.board, words);
+  await withRun(cli, {}, async (run) => {
+    const ids = await requireTaskIds(run.board, words);
+    const context = await contextOfAll(run, ids);
     const restarts = await effectOf(context, context.landing, 'withdrawn', ids);
     const isDryRun = options.dryRun ?? false;
     const tasks = isDryRun ? [] : orFail(await unqueueTasks(context, ids, options.reason ?? null));

@@ -3,7 +3,7 @@ import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
-import { withRun } from '../../with-run.ts';
+import { contextOfAll, withRun } from '../../with-run.ts';
 
 interface Options {
   readonly dryRun?: boolean;
@@ -11,8 +11,9 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
-    const ids = await requireTaskIds(context.board, words);
+  await withRun(cli, {}, async (run) => {
+    const ids = await requireTaskIds(run.board, words);
+    const context = await contextOfAll(run, ids);
     const restarts = await effectOf(context, context.landing, 'hurried', ids);
     const isDryRun = options.dryRun ?? false;
     if (!isDryRun) orFail(await hurryTasks(context, ids));

@@ -17,7 +17,7 @@ import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { printReview } from '../../screen/review-text.ts';
 import { requireTaskId } from '../../with-board.ts';
-import { withRun } from '../../with-run.ts';
+import { contextOfAll, withRun } from '../../with-run.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
@@ -39,10 +39,11 @@ interface Reviewing {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, { command: options.command }, async (context, unusable) => {
+  await withRun(cli, { command: options.command }, async (run, unusable) => {
     const [word] = words;
-    if (word === undefined) return list(cli, context, options);
-    const id = await requireTaskId(context.board, word);
+    if (word === undefined) return list(cli, run, options);
+    const id = await requireTaskId(run.board, word);
+    const context = await contextOfAll(run, [id]);
     const review = orFail(await loadReview(context, id));
     const reviewing = { cli, context, unusable, options };
     const answer = answerOf(options);

@@ -11,7 +11,7 @@ import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from '../workspaces/removed-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
-import { withRun } from '../../with-run.ts';
+import { contextOfAll, withRun } from '../../with-run.ts';
 
 interface Options {
   readonly unlink?: boolean;
@@ -21,8 +21,9 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
-    const ids = [...new Set(await requireTaskIds(context.board, words))];
+  await withRun(cli, {}, async (run) => {
+    const ids = [...new Set(await requireTaskIds(run.board, words))];
+    const context = await contextOfAll(run, ids);
     const input = { unlink: options.unlink ?? false, keepWorktree: options.keepWorktree ?? false };
     if (!options.yes && canAsk(cli, options) && !(await isMeant(context, ids, input))) {
       cli.output.note('Nothing was changed.');

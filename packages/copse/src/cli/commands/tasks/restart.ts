@@ -2,7 +2,7 @@ import { restartTask } from '../../../agents/act/go-on.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printStarted } from '../../after/task-changes.ts';
 import { orFail } from '../../failure.ts';
-import { withRun } from '../../with-run.ts';
+import { contextOfAll, withRun } from '../../with-run.ts';
 import { requireTaskId } from '../../with-board.ts';
 
 interface Options {
@@ -12,8 +12,9 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, { command: options.command }, async (context) => {
-    const id = await requireTaskId(context.board, words[0] ?? '');
+  await withRun(cli, { command: options.command }, async (run) => {
+    const id = await requireTaskId(run.board, words[0] ?? '');
+    const context = await contextOfAll(run, [id]);
     const { answer = null, command } = options;
     const restarted = orFail(await restartTask(context, id, { answer, command }));
     await printStarted(cli, context, { ...restarted, act: 'Restarted' }, options);

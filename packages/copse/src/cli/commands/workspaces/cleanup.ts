@@ -14,7 +14,7 @@ import { tasksWithWorktrees } from './task-here.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from './removed-text.ts';
 import { tendLater } from './tend-later.ts';
-import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
+import { refuseElsewhere, requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly force?: boolean;
@@ -74,6 +74,7 @@ async function removeNamed(
   options: Options,
 ): Promise<Cleaned | undefined> {
   const task = await requireTaskIdAmong(context, word, await tasksWithWorktrees(context));
+  await refuseElsewhere(context, task);
   const request = {
     by: 'person',
     isNamed: true,

@@ -9,7 +9,8 @@ import { patchForReader } from '../../screen/diff-text.ts';
 import { requireTaskHere } from './task-here.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { stop, withWorkspaces } from '../../with-workspaces.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import { stop, withWorkspaces, withWorkspacesOf } from '../../with-workspaces.ts';
 import { isPerson } from '../../../board/rules/author.ts';
 
 interface Options {
@@ -26,15 +27,19 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   requireOneForm(cli, options);
   await withWorkspaces(cli, async (context) => {
     const task = await requireTaskHere(context, cli, words[0]);
-    const withoutPatch = [options.stat, options.nameOnly, options.tool].some(Boolean);
-    const found = await diffTask(context, task, {
-      includeUncommitted: options.uncommitted ?? false,
-      withoutPatch,
-    });
-    if (found.kind === 'refused') stop(found, 'not_found');
-    if (options.tool !== undefined) await openInTool(cli, found, options.tool);
-    else await print(cli, task, found, options);
+    await withWorkspacesOf(cli, context, task, (there) => showDiff(cli, there, task, options));
   });
+}
+
+async function showDiff(cli: Cli, context: WorkspaceContext, task: TaskId, options: Options): Promise<void> {
+  const withoutPatch = [options.stat, options.nameOnly, options.tool].some(Boolean);
+  const found = await diffTask(context, task, {
+    includeUncommitted: options.uncommitted ?? false,
+    withoutPatch,
+  });
+  if (found.kind === 'refused') stop(found, 'not_found');
+  if (options.tool !== undefined) await openInTool(cli, found, options.tool);
+  else await print(cli, task, found, options);
 }
 
 function requireOneForm(cli: Cli, { stat, nameOnly, tool, uncommitted, json }: Options): void {

@@ -8,7 +8,7 @@ import { printSteps } from '../../after/next-steps.ts';
 import { printAhead } from '../../after/ahead.ts';
 import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
-import { stop, withWorkspaces } from '../../with-workspaces.ts';
+import { refuseElsewhere, stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly conflict?: boolean;
@@ -20,6 +20,7 @@ type Synced = Exclude<TaskSynced, { kind: 'refused' }>;
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withWorkspaces(cli, async (context) => {
     const task = await requireTaskHere(context, cli, words[0]);
+    await refuseElsewhere(context, task);
     const outcome = await syncTask(context, { task, leaveConflict: options.conflict ?? false });
     if (outcome.kind === 'refused') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
     if (options.json) {

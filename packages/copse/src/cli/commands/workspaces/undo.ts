@@ -7,7 +7,7 @@ import { ignoredText } from '../../../explain/changes.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { undoLanded } from '../queue/undo-landing.ts';
-import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
+import { refuseElsewhere, requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
@@ -38,6 +38,7 @@ async function undoWorktree(
   return withWorkspaces(cli, async (context) => {
     const inTrash = async () => (await context.trash.list()).map(({ record }) => record.task);
     const id = word === undefined ? undefined : await requireTaskIdAmong(context, word, await inTrash());
+    await refuseElsewhere(context, id);
     const state = id && (await context.board.get('task', id))?.state;
     if (state?.status === 'done' && state.how === 'landed' && !options.worktree) return id;
     if (options.dryRun)

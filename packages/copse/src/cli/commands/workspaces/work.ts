@@ -13,7 +13,7 @@ import { withProgress } from '../../screen/progress.ts';
 import { fields } from '../../screen/render.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { tendLater } from './tend-later.ts';
-import { withWorkspaces } from '../../with-workspaces.ts';
+import { refuseElsewhere, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly resume?: boolean;
@@ -27,6 +27,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const [word] = words;
     const id =
       word === undefined ? await pickTask(cli, context, options) : await requireTaskId(context.board, word);
+    await refuseElsewhere(context, id);
     const done = id && (await workOn(cli, context, id, asked, options));
     if (!done) {
       cli.output.note('Nothing was changed.');

@@ -5,7 +5,7 @@ import type { KeptTip, Rescue } from '../../../../git/port.ts';
 import { keptTipView, rescueView } from '../../../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../../../invocation.ts';
 import { age } from '../../../../explain/rules/amounts.ts';
-import { requireTaskIdAmong, withWorkspaces } from '../../../with-workspaces.ts';
+import { refuseElsewhere, requireTaskIdAmong, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -18,6 +18,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const kept = await withoutLanded(context, tips);
     const known = [...rescues, ...kept].map(({ task }) => task);
     const task = word === undefined ? undefined : await requireTaskIdAmong(context, word, known);
+    await refuseElsewhere(context, task);
     const found = { rescues: newestFirst(rescues, task), kept: newestFirst(kept, task) };
     if (options.json) {
       cli.output.json({ rescues: found.rescues.map(rescueView), kept: found.kept.map(keptTipView) });

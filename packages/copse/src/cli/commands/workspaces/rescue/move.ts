@@ -8,7 +8,7 @@ import type { PathMove } from '../../../../workspaces/ports/worktrees.ts';
 import { fail } from '../../../failure.ts';
 import type { Cli, Invocation } from '../../../invocation.ts';
 import { requireTaskId } from '../../../with-board.ts';
-import { stop, withWorkspaces } from '../../../with-workspaces.ts';
+import { refuseElsewhere, stop, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -27,6 +27,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   const [word = '', ...named] = words;
   await withWorkspaces(cli, async (context) => {
     const task = await requireTaskId(context.board, word);
+    await refuseElsewhere(context, task);
     const paths = named.map((one) => insideCheckout(cli, context, one));
     const outcome = await moveEscape(context, { task, ...(paths.length > 0 && { paths }) });
     if (outcome.kind === 'refused') stop(outcome);

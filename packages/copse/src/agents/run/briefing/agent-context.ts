@@ -1,7 +1,7 @@
 /** Loads the facts that an agent is told, and writes the context files made of them. */
 
-import { agentInstructionsText } from '../rules/briefing/agent-instructions.ts';
-import { areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
+import { agentInstructionsText } from '../../rules/briefing/agent-instructions.ts';
+import { areasOverlap, parseArea } from '../../../tasks/rules/areas/areas.ts';
 import {
   type BriefedBegin,
   type BriefedEntry,
@@ -15,27 +15,27 @@ import {
   excerpt,
   lastOf,
   someOf,
-} from '../rules/briefing/briefing.ts';
-import { sessionPromptText, systemPromptText } from '../rules/briefing/prompts.ts';
-import { agentContextText } from '../rules/briefing/texts.ts';
-import { unreachable } from '../../kernel/unreachable.ts';
-import { agentEnvironment } from '../../workspaces/rules/environment.ts';
-import type { FinishRules } from '../rules/finish/finish.ts';
-import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
-import type { Policy } from '../../kernel/policy.ts';
-import { findingsOf } from '../../radar/rules/radar.ts';
-import type { HandbackReason, Task, TaskSummary } from '../../tasks/rules/task.ts';
-import type { ContextFiles, Begin, Orders } from '../ports/runners.ts';
-import type { Merging } from '../../queue/ports/merging.ts';
-import type { RadarSight } from '../../radar/port.ts';
-import { reportFolder } from '../act/report.ts';
+} from '../../rules/briefing/briefing.ts';
+import { sessionPromptText, systemPromptText } from '../../rules/briefing/prompts.ts';
+import { agentContextText } from '../../rules/briefing/texts.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
+import { agentEnvironment } from '../../../workspaces/rules/environment.ts';
+import type { FinishRules } from '../../rules/finish/finish.ts';
+import type { LedgerEntry } from '../../../tasks/rules/ledger.ts';
+import type { Policy } from '../../../kernel/policy.ts';
+import { findingsOf } from '../../../radar/rules/radar.ts';
+import type { HandbackReason, Task, TaskSummary } from '../../../tasks/rules/task.ts';
+import type { ContextFiles, Begin, Orders } from '../../ports/runners.ts';
+import type { Merging } from '../../../queue/ports/merging.ts';
+import type { RadarSight } from '../../../radar/port.ts';
+import { reportFolder } from '../../act/report.ts';
 import { sessionContextText } from './session-context.ts';
-import type { PreparedWorkspace } from './surroundings.ts';
-import { strategyFor } from '../../workspaces/act/prepare-elsewhere.ts';
-import { lastSighting } from '../../radar/radar.ts';
-import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { PreparedWorkspace } from '../surroundings.ts';
+import { strategyFor } from '../../../workspaces/act/prepare-elsewhere.ts';
+import { lastSighting } from '../../../radar/radar.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 
-export { handbackPrompt, handoffPrompt } from '../rules/briefing/prompts.ts';
+export { handbackPrompt, handoffPrompt } from '../../rules/briefing/prompts.ts';
 
 export interface BriefingContext extends WorkspaceContext {
   readonly merging: Pick<Merging, 'commits'>;

@@ -3,12 +3,12 @@
  * one, and the next attempt may be on another machine. The files stay here in any case.
  */
 
-import type { AttemptId, FencingToken, TaskId } from '../../kernel/ids.ts';
-import type { RunContext } from '../../queue/context.ts';
-import type { Task } from '../../tasks/rules/task.ts';
-import { attemptToHandIn } from '../rules/session/lost-attempt.ts';
-import { workspaceOf } from '../../workspaces/act/context.ts';
-import { sharesWork, snapshotHere } from '../../workspaces/act/shared/share-work.ts';
+import type { AttemptId, FencingToken, TaskId } from '../../../kernel/ids.ts';
+import type { RunContext } from '../../../queue/context.ts';
+import type { Task } from '../../../tasks/rules/task.ts';
+import { attemptToHandIn } from '../../rules/session/lost-attempt.ts';
+import { workspaceOf } from '../../../workspaces/act/context.ts';
+import { sharesWork, snapshotHere } from '../../../workspaces/act/shared/share-work.ts';
 import { type SharedAttempt, SnapshotSender } from './send-snapshot.ts';
 
 /**

@@ -28,7 +28,7 @@ import {
   type Automaton,
   type Piece,
 } from './path-automaton.ts';
-import { defaultPolicy } from '../../kernel/policy.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 
 export interface Area {
   /** Normalised; parsing it again gives the same area. */

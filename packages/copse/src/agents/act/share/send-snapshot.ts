@@ -4,12 +4,12 @@
  * First the push, then the event: a snapshot counts when the board has it. When nothing changed, neither happens.
  */
 
-import { decided } from '../../kernel/decision.ts';
-import type { AttemptId, BranchName, CommitId, Timestamp } from '../../kernel/ids.ts';
-import type { RemoteFailure, TransferOptions, TravelSnapshot, WorkRef } from '../../git/port.ts';
-import { change } from '../../board/context.ts';
-import type { RunContext } from '../../queue/context.ts';
-import type { WorkSnapshot } from '../../tasks/rules/attempt.ts';
+import { decided } from '../../../kernel/decision.ts';
+import type { AttemptId, BranchName, CommitId, Timestamp } from '../../../kernel/ids.ts';
+import type { RemoteFailure, TransferOptions, TravelSnapshot, WorkRef } from '../../../git/port.ts';
+import { change } from '../../../board/context.ts';
+import type { RunContext } from '../../../queue/context.ts';
+import type { WorkSnapshot } from '../../../tasks/rules/attempt.ts';
 
 export interface SharedAttempt extends WorkRef {
   readonly attempt: AttemptId;

@@ -1,8 +1,8 @@
 /** `.copse/session-context.json`: the briefing for programs. Field names are stable; a change raises the version. */
 
-import type { Briefing, ContextNames, Excerpt, Some } from '../rules/briefing/briefing.ts';
-import { formatPriority } from '../../tasks/rules/priority.ts';
-import { time } from '../../kernel/time.ts';
+import type { Briefing, ContextNames, Excerpt, Some } from '../../rules/briefing/briefing.ts';
+import { formatPriority } from '../../../tasks/rules/priority.ts';
+import { time } from '../../../kernel/time.ts';
 
 const VERSION = 1;
 
