@@ -124,6 +124,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
   });
 });
 
+// setting: landing.slots
 test('piped, --watch prints one view without colours', async () => {
   const { scene, ids } = await reviewed([['plain', PLAIN]]);
   await printed(['queue', 'retry', ...ids], scene.at);
