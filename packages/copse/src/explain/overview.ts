@@ -6,16 +6,13 @@
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
-import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { Session } from '../agents/rules/session/session.ts';
-import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { NodeId, Timestamp } from '../kernel/ids.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
-import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
-import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
@@ -34,7 +31,8 @@ import {
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
 import { attentionDetails, firstLine, restartText, sentence } from './rules/status.ts';
-import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
+import { lackOfAgents, withStep } from './rules/waiting.ts';
+import { type ReadyFate, loadFates } from './ready.ts';
 
 export interface OverviewOptions {
   /** Whether an orchestrator runs on this machine. */
@@ -265,33 +263,24 @@ function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
   }));
 }
 
-/** Placed one after another, as an orchestrator does it. */
 async function loadReady(
   context: LookContext,
   running: readonly RunningTask[],
   { isOrchestrated, readyLimit }: Required<OverviewOptions>,
 ): Promise<readonly ReadyTask[]> {
-  const { board, policy } = context;
+  const { board } = context;
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit: readyLimit });
-  const facts = await scheduleFacts(context, running, await board.openLandings());
-  const scheduler = new Scheduler(facts, policy.orchestration);
-  const whys = new Map<TaskId, string>();
-  for (const task of preferApart(context, ready)) {
-    const placement = scheduler.place(task);
-    whys.set(
-      task.id,
-      placement.kind === 'waiting'
-        ? describeWaiting(placement.waiting, facts.at)
-        : isOrchestrated
-          ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
-          : `Starts with ${placement.agent} when an orchestrator runs`,
-    );
-  }
+  const fates = await loadFates(context, ready, running, isOrchestrated);
   return ready.map(({ id, title, state }) => ({
     task: id,
     title,
     status: state.status,
     since: state.since,
-    why: whys.get(id) ?? '',
+    why: readyText(fates.get(id)),
   }));
+}
+
+/** In one line. That no orchestrator runs is said once, above all tasks. */
+function readyText(fate: ReadyFate | undefined): string {
+  return fate === undefined ? '' : withStep(fate.text, fate.step);
 }

@@ -11,7 +11,6 @@ import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
-import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -25,7 +24,6 @@ import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
 import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
-import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
@@ -45,7 +43,7 @@ import {
   statusTexts,
   stuckClause,
 } from './rules/status.ts';
-import { describeWaiting, startsText } from './rules/waiting.ts';
+import { loadFates } from './ready.ts';
 
 export interface Why {
   readonly task: Task;
@@ -54,13 +52,18 @@ export interface Why {
   readonly next: readonly string[];
 }
 
-export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome<Why>> {
+export async function whyTask(
+  context: LookContext,
+  id: TaskId,
+  { isOrchestrated }: { readonly isOrchestrated: boolean },
+): Promise<Outcome<Why>> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
     return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
+  const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
-    ...(await reasonsOf(context, task)),
+    ...(ready?.because ?? (await reasonsOf(context, task))),
     ...(await restarts(context, task)),
     ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
     ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
@@ -69,7 +72,8 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(question);
-  return { kind: 'done', value: { task, because, next: [...answers, ...(await nextSteps(context, task))] } };
+  const next = [...answers, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
+  return { kind: 'done', value: { task, because, next } };
 }
 
 async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -78,7 +82,8 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'pending':
       return whyPending(context, task);
     case 'ready':
-      return whyReady(context, task);
+      // See `whyReady`.
+      return [];
     case 'in_progress':
       return whyRunning(context, task);
     case 'landing':
@@ -220,24 +225,37 @@ async function whyPending({ board }: LookContext, task: Task): Promise<readonly 
   return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`}:`, ...lines];
 }
 
-async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
-  const { board, policy } = context;
-  const running = await observeRunning(context, new LeaseAges());
-  const facts = await scheduleFacts(context, running, await board.openLandings());
-  const placement = new Scheduler(facts, policy.orchestration).place(task);
-  const crashes = await lastCrash(context, task);
-  if (placement.kind === 'waiting')
-    return [
-      describeWaiting(placement.waiting, facts.at),
-      ...(await whyNodes(context, task, placement.waiting)),
-      ...crashes,
-    ];
-  return [
-    `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}. If none is running: copse orchestrate`,
-    ...passedOver(context, task),
-    ...crashes,
-  ];
+interface WhyReady {
+  readonly because: readonly string[];
+  readonly next: readonly string[];
 }
+
+/** The text of `copse status`, and the command that lets it start. */
+async function whyReady(context: LookContext, task: Task, isOrchestrated: boolean): Promise<WhyReady> {
+  const { board } = context;
+  const running = await observeRunning(context, new LeaseAges());
+  const urgent = await board.tasks({ statuses: ['ready'], order: 'urgent', limit: PLACED });
+  const ready = urgent.some(({ id }) => id === task.id) ? urgent : [...urgent, task];
+  const fate = (await loadFates(context, ready, running, isOrchestrated)).get(task.id);
+  if (fate === undefined) return { because: [], next: [] };
+  const { text, step, waiting, agent } = fate;
+  const isUnstarted = !isOrchestrated && waiting?.kind !== 'agent' && waiting?.kind !== 'moved';
+  const starts = isUnstarted ? `${NONE_RUNS}; one starts it with ${agent}` : text;
+  const because = [
+    ...(waiting !== null && isUnstarted ? [sentence(NONE_RUNS)] : []),
+    waiting === null ? `It is ready. ${sentence(starts)}` : text,
+    ...(await whyNodes(context, task, { waiting, isOrchestrated })),
+    ...(waiting === null ? passedOver(context, task) : []),
+    ...(await lastCrash(context, task)),
+  ];
+  const start = isUnstarted ? ['copse orchestrate'] : [];
+  return { because, next: step === null ? start : [step, ...start] };
+}
+
+const NONE_RUNS = 'No orchestrator is running here';
+
+/** As many as `copse status` places. */
+const PLACED = 50;
 
 function passedOver(context: LookContext, task: Task): readonly string[] {
   const { clock, policy } = context;
