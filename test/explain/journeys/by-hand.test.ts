@@ -66,8 +66,11 @@ test('a task that the person works on names the person and how to finish it', as
   expect(next).toEqual([`copse finish ${id}`, `copse pause ${id}`, `copse cancel ${id}`]);
   const refused = await copse(['finish', id], at);
   expect(refused.code).toBe(4);
-  expect(commandsIn(refused.stderr)[0]).toMatch(/^git -C \S.* commit/);
-  expect(refused.stderr).toContain(path.basename(worktree));
+  expect(commandsIn(refused.stderr)).toEqual([`copse finish ${id} --no-changes`, `copse finish ${id}`]);
+  writeFileSync(path.join(worktree, 'new.txt'), 'x\n');
+  const dirty = await copse(['finish', id], at);
+  expect(commandsIn(dirty.stderr)[0]).toMatch(/^git -C \S.* commit/);
+  expect(dirty.stderr).toContain(path.basename(worktree));
 });
 
 test('a task that no agent started has no terminal, and the reason says so', async () => {
@@ -108,6 +111,12 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   expect(commandsIn(left)).toEqual([
     `cd ${shellWord(worktree)}`,
     `copse merge ${other.id}`,
+    `git -C ${shellWord(worktree)} merge --abort`,
+  ]);
+  const unfinished = await why(at, other.id);
+  expect(unfinished.because.join('\n')).toContain('A merge in its worktree is not finished.');
+  expect(unfinished.next.slice(0, 2)).toEqual([
+    `cd ${shellWord(worktree)}`,
     `git -C ${shellWord(worktree)} merge --abort`,
   ]);
   writeFileSync(path.join(worktree, 'same.txt'), 'both\n');

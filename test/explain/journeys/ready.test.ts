@@ -91,3 +91,21 @@ test('while this machine drains, every view says so and names the command that e
     expect(await statusOf(scene, id)).toBe(`${drains.slice(0, -1)} (${resume})`);
   });
 });
+
+test('a task that depends on a cancelled one needs the person, and the command lets it start', async () => {
+  const scene = newScene(area);
+  const first = await scene.add('first', 'true');
+  const waits = await scene.add('waits', 'true', '--depends', first);
+  const { needsYou: none } = await answer<Status>(['status'], scene.at);
+  expect(none).toEqual([]);
+  await printed(['cancel', first], scene.at);
+  const { because, next } = await why(scene, waits);
+  expect(because).toEqual([`It cannot start: it depends on ${first}, which is cancelled.`]);
+  const edit = `copse edit ${waits} --not-depends ${first}`;
+  expect(next[0]).toBe(edit);
+  const { needsYou } = await answer<Status>(['status'], scene.at);
+  expect(needsYou).toMatchObject([{ task: waits, kind: 'dependency', command: edit }]);
+  expect(await printed(['status'], scene.at)).toContain('1 needs you · 1 cancelled\n');
+  await printed(edit.split(' ').slice(1), scene.at);
+  expect((await why(scene, waits)).because[0]).toMatch(/^It is ready\./);
+});

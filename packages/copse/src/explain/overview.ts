@@ -30,7 +30,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionDetails, firstLine, restartText, sentence } from './rules/status.ts';
+import { attentionDetails, dependsOnCancelled, firstLine, restartText, sentence } from './rules/status.ts';
 import { lackOfAgents, withStep } from './rules/waiting.ts';
 import { type ReadyFate, loadFates } from './ready.ts';
 
@@ -54,6 +54,7 @@ export async function loadOverview(
   const queues = counts.landing > 0 ? await loadQueues(context, context.landing) : [];
   const asked = [
     ...(await needsOfTasks(context, counts)),
+    ...(await needsOfPending(context, counts)),
     ...agents.flatMap((agent) => needOfAgent(agent, at) ?? []),
     ...queues.flatMap((queue) => needOfQueue(queue) ?? []),
   ];
@@ -120,6 +121,26 @@ async function needsOfTasks(
     });
   }
   return needs;
+}
+
+/** Tasks that depend on a cancelled one: they start only after a person has changed that. */
+async function needsOfPending(
+  context: LookContext,
+  counts: Readonly<Record<TaskStatus, number>>,
+): Promise<readonly Need[]> {
+  if (counts.pending === 0 || counts.cancelled === 0) return [];
+  const blocked = await context.board.dependsOnCancelled();
+  const needs = [...blocked].map(async ([id, over]): Promise<readonly Need[]> => {
+    const task = await context.board.get('task', id);
+    if (task?.state.status !== 'pending') return [];
+    const { title, state, agent } = task;
+    const reason = dependsOnCancelled(over);
+    const [step = `copse why ${id}`] = await nextSteps(context, task);
+    const about = { task: id, title, status: state.status, since: state.since, agent };
+    const words = { reason, details: sentence(reason), command: splitRemark(step).command };
+    return [{ ...about, kind: 'dependency', ...words }];
+  });
+  return (await Promise.all(needs)).flat();
 }
 
 /** Undefined: it goes on without a person. */

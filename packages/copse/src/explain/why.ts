@@ -29,12 +29,14 @@ import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
-import { hasWorktree, nextSteps } from './next-steps.ts';
+import { unfinishedText } from '../queue/rules/unfinished.ts';
+import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
 import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
   attentionDetails,
+  dependsOnCancelled,
   doneText,
   failureClause,
   firstLine,
@@ -101,6 +103,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
+        ...(state.because === 'conflict' ? await unfinishedMerge(context, task) : []),
         ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
           ? [await unchanged(context, task)]
           : []),
@@ -148,6 +151,11 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
     ];
   const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
   return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
+}
+
+async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
+  const unfinished = await unfinishedIn(context, task);
+  return unfinished === null ? [] : [sentence(unfinishedText(unfinished.operation))];
 }
 
 /** Only a person who holds the task can report this, hence both commands. */
@@ -218,11 +226,18 @@ const LISTED = 10;
 async function whyPending({ board }: LookContext, task: Task): Promise<readonly string[]> {
   const statuses = await board.statuses(task.dependsOn);
   const unmet = task.dependsOn.filter((id) => statuses.get(id) !== 'done');
-  const lines = unmet.map((id) => {
+  const over = unmet.filter((id) => statuses.get(id) === 'cancelled');
+  const rest = unmet.filter((id) => statuses.get(id) !== 'cancelled');
+  const lines = rest.map((id) => {
     const status = statuses.get(id);
     return `  ${id} ${status === undefined ? 'was deleted' : statusPredicate(status)}`;
   });
-  return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`}:`, ...lines];
+  return [
+    ...(over.length === 0 ? [] : [sentence(dependsOnCancelled(over))]),
+    ...(rest.length === 0 && over.length > 0
+      ? []
+      : [`It waits for ${rest.length === 1 ? 'a task' : `${rest.length} tasks`}:`, ...lines]),
+  ];
 }
 
 interface WhyReady {

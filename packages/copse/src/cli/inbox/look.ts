@@ -29,6 +29,7 @@ const kindWords: Readonly<Record<NeedKind, string>> = {
   failed: 'failed',
   waiting: 'waits for you',
   landing: 'holds the queue',
+  dependency: 'cannot start',
 };
 
 /** `cp-a1b2 asks for permission (5m, claude, unblocks 2 tasks): Rename the loader` */
