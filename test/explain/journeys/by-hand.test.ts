@@ -148,3 +148,26 @@ test('resume says that the configured agents cannot run here', async () => {
   const { stderr } = await copse(['resume', id], at);
   expect(stderr).toContain(`${id} cannot start. None of the agents in copse.yml can run here.`);
 });
+
+test('an agent whose program is missing, or that copse.yml lost or only just got', async () => {
+  const scene = newScene(area, {
+    agents: { plain: {}, gone: { command: '/no/such' }, crashes: {} },
+    policy: { max_retries: 0 },
+  });
+  const stuck = await scene.add('stuck', 'true', '--agent', 'gone');
+  const failed = await scene.add('failed', 'exit 9', '--agent', 'crashes');
+  await scene.up();
+  const { because, next } = await why(scene.at as At, stuck);
+  expect(because.join('\n')).toContain('Install it, or correct agents.gone.command in copse.yml');
+  expect(next[0]).toBe(`copse restart ${stuck}`);
+  const silent = await copse(['logs', failed], scene.at);
+  expect(silent.stderr).toContain('No output (agent crashes).');
+  const file = path.join(scene.folder, 'copse.yml');
+  writeFileSync(file, 'agents: { plain: { command: "true" }, fresh: { command: "true" } }\n');
+  const early = await copse(['add', 'early', '--agent', 'fresh'], scene.at);
+  expect(early.stderr).toContain('The accepted copse.yml has no agent "fresh".');
+  expect(commandsIn(early.stderr)).toEqual(['copse config accept']);
+  await printed(['config', 'accept', '--yes'], scene.at);
+  const { next: steps } = await why(scene.at as At, failed);
+  expect(steps.slice(0, 2)).toEqual([`copse edit ${failed} --no-agent`, `copse restart ${failed}`]);
+});

@@ -146,6 +146,7 @@ test('of a task whose worktree is there names the move of files into it, and the
   const { because } = await why(scene, id);
   expect(because).toContain(`To move the change into its worktree: copse rescue move ${id}`);
   expect((await copse(['rescue', 'move', id], scene.at)).stdout).toContain('moved  astray.txt');
+  expect((await why(scene, id)).because.join('\n')).not.toContain('copse rescue move');
 });
 
 test('of a done task does not name a worktree that is gone, and the refusal of a move names nothing refused', async () => {

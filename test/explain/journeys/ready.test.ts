@@ -33,9 +33,7 @@ test('without an orchestrator, why says so, and how to start one', async () => {
   const scene = newScene(area);
   const id = await scene.add('one', 'true');
   const { because, next } = await why(scene, id);
-  expect(because).toEqual([
-    'It is ready. No orchestrator is running here; one starts it with plain.',
-  ]);
+  expect(because).toEqual(['It is ready. No orchestrator is running here; one starts it with plain.']);
   expect(next[0]).toBe('copse orchestrate');
 });
 

@@ -17,6 +17,7 @@ import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
 import { canMerge, nextSteps } from './next-steps.ts';
+import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
 import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
 import {
@@ -243,7 +244,7 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
 }
 
 async function workingOf(
-  { board, node, runners }: LookContext,
+  { board, clock, node, policy, runners }: LookContext,
   agents: readonly AgentAtWork[],
 ): Promise<readonly WorkingTask[]> {
   const working: WorkingTask[] = [];
@@ -254,6 +255,8 @@ async function workingOf(
     const { claim, since, status } = state;
     const isHere = claim.node === node;
     const isByHand = claim.isByHand ?? false;
+    const silentMs = clock.now() - running.renewedAt;
+    const lapsed = isHere && !isByHand && isLapsed(silentMs, policy) ? lapsedText(silentMs, policy) : null;
     working.push({
       task: id,
       title,
@@ -263,7 +266,7 @@ async function workingOf(
       isByHand,
       phase: session?.state.phase ?? null,
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
-      lastLine: isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null,
+      lastLine: lapsed ?? (isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null),
       ...(hasTerminal && { hasTerminal }),
     });
   }

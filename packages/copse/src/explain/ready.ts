@@ -71,5 +71,7 @@ function afterStart(facts: ScheduleFacts): ScheduleFacts {
   const node = facts.here?.node;
   if (facts.here === undefined || node == null) return facts;
   const hasEnded = node.leftAt !== null || node.drain?.by === 'signal';
-  return hasEnded ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } } : facts;
+  return hasEnded
+    ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } }
+    : facts;
 }

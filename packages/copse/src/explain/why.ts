@@ -4,7 +4,7 @@ import { isHeldByHand } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
-import { describeEscape } from '../workspaces/rules/escape.ts';
+import { type Escape, describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
@@ -31,6 +31,7 @@ import { waitingClause } from './rules/reason.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
+import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
@@ -74,7 +75,8 @@ export async function whyTask(
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(question);
-  const next = [...answers, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
+  const recovery = !isOrchestrated && (await hasLapsed(context, task)) ? ['copse orchestrate'] : [];
+  const next = [...answers, ...recovery, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
   return { kind: 'done', value: { task, because, next } };
 }
 
@@ -93,7 +95,10 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'paused':
       return [sentence(statusTexts.paused)];
     case 'stuck':
-      return [`${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`];
+      return [
+        `${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`,
+        ...(await unfoundProgram(context, task)),
+      ];
     case 'in_review':
       return [
         ...(state.pullRequest === null ? [sentence(statusTexts.in_review)] : explain(state.pullRequest)),
@@ -122,6 +127,14 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+/** The shell could not start the program of its agent. */
+async function unfoundProgram({ board }: LookContext, { state, session }: Task): Promise<readonly string[]> {
+  if (state.status !== 'stuck' || !state.isByCopse || !/exit code 12[67]\)/.test(state.reason)) return [];
+  const agent = session === null ? undefined : (await board.get('session', session))?.agent;
+  if (agent === undefined) return [];
+  return [`Install it, or correct agents.${agent}.command in copse.yml and run: copse config accept`];
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -214,11 +227,15 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
   const move = `To move the change into its worktree: copse rescue move ${id}`;
-  return [
-    describeEscape(escape, tasks),
-    ...files,
-    ...(files.length > 0 && (await hasWorktree(context, { id })) ? [move] : []),
-  ];
+  const canMove =
+    files.length > 0 && (await hasWorktree(context, { id })) && (await isThere(context, escape));
+  return [describeEscape(escape, tasks), ...files, ...(canMove ? [move] : [])];
+}
+
+/** Whether the main checkout still has one of the changes. */
+async function isThere({ git, root }: LookContext, { paths }: Pick<Escape, 'paths'>): Promise<boolean> {
+  const { changed, untracked } = await git.uncommitted(root);
+  return [...changed, ...untracked].some((path) => paths.includes(path));
 }
 
 const LISTED = 10;
@@ -283,7 +300,7 @@ function passedOver(context: LookContext, task: Task): readonly string[] {
 }
 
 async function whyRunning(context: LookContext, task: Task): Promise<readonly string[]> {
-  const { board, clock, node } = context;
+  const { board, clock, node, policy } = context;
   if (task.state.status !== 'in_progress') return [];
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
@@ -300,11 +317,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const name = (await severalNodes(board)).get(claim.node);
   const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
   const where = claim.node === node ? 'this machine' : elsewhere;
-  const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
+  const silentMs = lease === undefined ? null : Math.max(0, clock.now() - lease.renewedAt);
+  if (silentMs !== null && isLapsed(silentMs, policy) && claim.node === node)
+    return [`${lapsedText(silentMs, policy)} An orchestrator recovers the task.`];
   return [
     `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
-    ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
+    ...(silentMs === null ? [] : [`Its runner was last heard from ${Math.round(silentMs / 1_000)} s ago.`]),
     ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
     ...(board.engine === 'postgres' && claim.node !== node
       ? [await snapshotText(board, task.id, clock.now())]
@@ -313,6 +332,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),
   ];
+}
+
+/** Its runner on this machine let its lease run out: only an orchestrator goes on with it. */
+async function hasLapsed({ board, clock, node, policy }: LookContext, { id, state }: Task): Promise<boolean> {
+  if (state.status !== 'in_progress' || state.claim.node !== node || state.claim.isByHand) return false;
+  const lease = await board.lease(id);
+  return lease !== undefined && isLapsed(clock.now() - lease.renewedAt, policy);
 }
 
 /** Its agent is gone, and its processes cannot be ended (agents/act/recover.ts). */
