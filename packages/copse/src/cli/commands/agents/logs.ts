@@ -65,7 +65,9 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
     const last = chosen.at(-1);
     const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
     if (last !== undefined && statSync(last).size === 0 && !options.runner)
-      cli.output.note(`No output${attempts.at(-1)?.end == null ? ' yet' : ''}${await ofAgent(board, attempts.at(-1)?.session)}.`);
+      cli.output.note(
+        `No output${attempts.at(-1)?.end == null ? ' yet' : ''}${await ofAgent(board, attempts.at(-1)?.session)}.`,
+      );
     if (options.follow && last === undefined)
       cli.output.note(`There is no output of ${id} yet; waiting for it (Ctrl+C ends).`);
     if (options.follow) await follow(cli, last ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
