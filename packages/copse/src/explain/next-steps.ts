@@ -4,6 +4,7 @@ import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
 import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
+import { unfinishedSteps } from '../queue/rules/unfinished.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
 import { agentCanTake } from '../machines/rules/offer.ts';
 import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
@@ -36,7 +37,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [...(await answers(context, task, byHand)), cancel];
     case 'failed':
       // It becomes ready, whether or not an agent can take it.
-      return [`copse restart ${id}`, cancel];
+      return [...otherAgent(context, task), `copse restart ${id}`, cancel];
     case 'in_review':
       return [`copse review ${id}`, `copse merge ${id}`, await byAgent(), cancel];
     case 'needs_attention': {
@@ -76,8 +77,21 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
   const byAgent = (await hasAgent(context, task))
     ? [`copse resume ${id}${sameCommand(context)} # its agent resolves it`]
     : [];
+  const unfinished = await unfinishedIn(context, task);
+  if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
   if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself`];
   return [...byAgent, `copse sync ${id} --conflict # you resolve it, then copse merge ${id}`];
+}
+
+/** A merge, rebase or the like that is not finished in its worktree on this machine. */
+export async function unfinishedIn(
+  context: Pick<LookContext, 'board' | 'git' | 'node'>,
+  { id }: Pick<Task, 'id'>,
+): Promise<{ readonly worktree: string; readonly operation: string } | null> {
+  const worktree = (await workspaceOf(context, id))?.worktree?.path;
+  const facts = worktree === undefined ? undefined : await context.git.look(worktree);
+  if (worktree === undefined || facts?.state !== 'healthy' || facts.operation === null) return null;
+  return { worktree, operation: facts.operation };
 }
 
 /** Whether it has commits, and nothing uncommitted beside them. */
@@ -137,12 +151,22 @@ async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<r
   return branch ? [`copse diff ${id}`, `git merge ${shellWord(branch)}`] : [];
 }
 
+/** Its agent is no longer in copse.yml: a restart alone would wait for it. */
+function otherAgent({ agents, unusable = [] }: LookContext, { id, agent }: TaskSummary): readonly string[] {
+  if (agent === null || agents.length === 0) return [];
+  return [...agents, ...unusable].some(({ name }) => name === agent) ? [] : [withAnyAgent(id)];
+}
+
+function withAnyAgent(id: TaskId): string {
+  return `copse edit ${id} --no-agent`;
+}
+
 function otherAgents(
   { agents, unusable = [] }: LookContext,
   { id, agent, requires }: TaskSummary,
 ): readonly string[] {
   return [
-    ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [`copse edit ${id} --no-agent`]),
+    ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [withAnyAgent(id)]),
     ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires`]),
     agents.length + unusable.length === 0 ? 'copse agents detect' : 'copse agents',
   ];
@@ -153,6 +177,8 @@ async function withoutUnmet(
   { id, dependsOn }: TaskSummary,
 ): Promise<readonly string[]> {
   const statuses = await board.statuses(dependsOn);
+  const over = dependsOn.find((one) => statuses.get(one) === 'cancelled');
+  if (over !== undefined) return [`copse edit ${id} --not-depends ${over}`, `copse why ${over}`];
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   if (unmet === undefined) return [];
   return [...(statuses.has(unmet) ? [`copse why ${unmet}`] : []), `copse edit ${id} --not-depends ${unmet}`];

@@ -4,14 +4,13 @@ import { isHeldByHand } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
-import { describeEscape } from '../workspaces/rules/escape.ts';
+import { type Escape, describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
-import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -25,18 +24,20 @@ import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
 import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
-import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
 import type { Attention } from '../agents/rules/session/session.ts';
-import { hasWorktree, nextSteps } from './next-steps.ts';
+import { unfinishedText } from '../queue/rules/unfinished.ts';
+import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
+import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
   attentionDetails,
+  dependsOnCancelled,
   doneText,
   failureClause,
   firstLine,
@@ -45,7 +46,7 @@ import {
   statusTexts,
   stuckClause,
 } from './rules/status.ts';
-import { describeWaiting, startsText } from './rules/waiting.ts';
+import { loadFates } from './ready.ts';
 
 export interface Why {
   readonly task: Task;
@@ -54,13 +55,18 @@ export interface Why {
   readonly next: readonly string[];
 }
 
-export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome<Why>> {
+export async function whyTask(
+  context: LookContext,
+  id: TaskId,
+  { isOrchestrated }: { readonly isOrchestrated: boolean },
+): Promise<Outcome<Why>> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
     return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
+  const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
-    ...(await reasonsOf(context, task)),
+    ...(ready?.because ?? (await reasonsOf(context, task))),
     ...(await restarts(context, task)),
     ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
     ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
@@ -69,7 +75,9 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(question);
-  return { kind: 'done', value: { task, because, next: [...answers, ...(await nextSteps(context, task))] } };
+  const recovery = !isOrchestrated && (await hasLapsed(context, task)) ? ['copse orchestrate'] : [];
+  const next = [...answers, ...recovery, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
+  return { kind: 'done', value: { task, because, next } };
 }
 
 async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -78,7 +86,8 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'pending':
       return whyPending(context, task);
     case 'ready':
-      return whyReady(context, task);
+      // See `whyReady`.
+      return [];
     case 'in_progress':
       return whyRunning(context, task);
     case 'landing':
@@ -86,7 +95,10 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'paused':
       return [sentence(statusTexts.paused)];
     case 'stuck':
-      return [`${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`];
+      return [
+        `${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`,
+        ...(await unfoundProgram(context, task)),
+      ];
     case 'in_review':
       return [
         ...(state.pullRequest === null ? [sentence(statusTexts.in_review)] : explain(state.pullRequest)),
@@ -96,6 +108,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
+        ...(state.because === 'conflict' ? await unfinishedMerge(context, task) : []),
         ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
           ? [await unchanged(context, task)]
           : []),
@@ -114,6 +127,14 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+/** The shell could not start the program of its agent. */
+async function unfoundProgram({ board }: LookContext, { state, session }: Task): Promise<readonly string[]> {
+  if (state.status !== 'stuck' || !state.isByCopse || !/exit code 12[67]\)/.test(state.reason)) return [];
+  const agent = session === null ? undefined : (await board.get('session', session))?.agent;
+  if (agent === undefined) return [];
+  return [`Install it, or correct agents.${agent}.command in copse.yml and run: copse config accept`];
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -143,6 +164,11 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
     ];
   const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
   return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
+}
+
+async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
+  const unfinished = await unfinishedIn(context, task);
+  return unfinished === null ? [] : [sentence(unfinishedText(unfinished.operation))];
 }
 
 /** Only a person who holds the task can report this, hence both commands. */
@@ -201,11 +227,15 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
   const move = `To move the change into its worktree: copse rescue move ${id}`;
-  return [
-    describeEscape(escape, tasks),
-    ...files,
-    ...(files.length > 0 && (await hasWorktree(context, { id })) ? [move] : []),
-  ];
+  const canMove =
+    files.length > 0 && (await hasWorktree(context, { id })) && (await isThere(context, escape));
+  return [describeEscape(escape, tasks), ...files, ...(canMove ? [move] : [])];
+}
+
+/** Whether the main checkout still has one of the changes. */
+async function isThere({ git, root }: LookContext, { paths }: Pick<Escape, 'paths'>): Promise<boolean> {
+  const { changed, untracked } = await git.uncommitted(root);
+  return [...changed, ...untracked].some((path) => paths.includes(path));
 }
 
 const LISTED = 10;
@@ -213,31 +243,51 @@ const LISTED = 10;
 async function whyPending({ board }: LookContext, task: Task): Promise<readonly string[]> {
   const statuses = await board.statuses(task.dependsOn);
   const unmet = task.dependsOn.filter((id) => statuses.get(id) !== 'done');
-  const lines = unmet.map((id) => {
+  const over = unmet.filter((id) => statuses.get(id) === 'cancelled');
+  const rest = unmet.filter((id) => statuses.get(id) !== 'cancelled');
+  const lines = rest.map((id) => {
     const status = statuses.get(id);
     return `  ${id} ${status === undefined ? 'was deleted' : statusPredicate(status)}`;
   });
-  return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`}:`, ...lines];
-}
-
-async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
-  const { board, policy } = context;
-  const running = await observeRunning(context, new LeaseAges());
-  const facts = await scheduleFacts(context, running, await board.openLandings());
-  const placement = new Scheduler(facts, policy.orchestration).place(task);
-  const crashes = await lastCrash(context, task);
-  if (placement.kind === 'waiting')
-    return [
-      describeWaiting(placement.waiting, facts.at),
-      ...(await whyNodes(context, task, placement.waiting)),
-      ...crashes,
-    ];
   return [
-    `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}. If none is running: copse orchestrate`,
-    ...passedOver(context, task),
-    ...crashes,
+    ...(over.length === 0 ? [] : [sentence(dependsOnCancelled(over))]),
+    ...(rest.length === 0 && over.length > 0
+      ? []
+      : [`It waits for ${rest.length === 1 ? 'a task' : `${rest.length} tasks`}:`, ...lines]),
   ];
 }
+
+interface WhyReady {
+  readonly because: readonly string[];
+  readonly next: readonly string[];
+}
+
+/** The text of `copse status`, and the command that lets it start. */
+async function whyReady(context: LookContext, task: Task, isOrchestrated: boolean): Promise<WhyReady> {
+  const { board } = context;
+  const running = await observeRunning(context, new LeaseAges());
+  const urgent = await board.tasks({ statuses: ['ready'], order: 'urgent', limit: PLACED });
+  const ready = urgent.some(({ id }) => id === task.id) ? urgent : [...urgent, task];
+  const fate = (await loadFates(context, ready, running, isOrchestrated)).get(task.id);
+  if (fate === undefined) return { because: [], next: [] };
+  const { text, step, waiting, agent } = fate;
+  const isUnstarted = !isOrchestrated && waiting?.kind !== 'agent' && waiting?.kind !== 'moved';
+  const starts = isUnstarted ? `${NONE_RUNS}; one starts it with ${agent}` : text;
+  const because = [
+    ...(waiting !== null && isUnstarted ? [sentence(NONE_RUNS)] : []),
+    waiting === null ? `It is ready. ${sentence(starts)}` : text,
+    ...(await whyNodes(context, task, { waiting, isOrchestrated })),
+    ...(waiting === null ? passedOver(context, task) : []),
+    ...(await lastCrash(context, task)),
+  ];
+  const start = isUnstarted ? ['copse orchestrate'] : [];
+  return { because, next: step === null ? start : [step, ...start] };
+}
+
+const NONE_RUNS = 'No orchestrator is running here';
+
+/** As many as `copse status` places. */
+const PLACED = 50;
 
 function passedOver(context: LookContext, task: Task): readonly string[] {
   const { clock, policy } = context;
@@ -250,7 +300,7 @@ function passedOver(context: LookContext, task: Task): readonly string[] {
 }
 
 async function whyRunning(context: LookContext, task: Task): Promise<readonly string[]> {
-  const { board, clock, node } = context;
+  const { board, clock, node, policy } = context;
   if (task.state.status !== 'in_progress') return [];
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
@@ -267,11 +317,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const name = (await severalNodes(board)).get(claim.node);
   const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
   const where = claim.node === node ? 'this machine' : elsewhere;
-  const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
+  const silentMs = lease === undefined ? null : Math.max(0, clock.now() - lease.renewedAt);
+  if (silentMs !== null && isLapsed(silentMs, policy) && claim.node === node)
+    return [`${lapsedText(silentMs, policy)} An orchestrator recovers the task.`];
   return [
     `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
-    ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
+    ...(silentMs === null ? [] : [`Its runner was last heard from ${Math.round(silentMs / 1_000)} s ago.`]),
     ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
     ...(board.engine === 'postgres' && claim.node !== node
       ? [await snapshotText(board, task.id, clock.now())]
@@ -280,6 +332,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),
   ];
+}
+
+/** Its runner on this machine let its lease run out: only an orchestrator goes on with it. */
+async function hasLapsed({ board, clock, node, policy }: LookContext, { id, state }: Task): Promise<boolean> {
+  if (state.status !== 'in_progress' || state.claim.node !== node || state.claim.isByHand) return false;
+  const lease = await board.lease(id);
+  return lease !== undefined && isLapsed(clock.now() - lease.renewedAt, policy);
 }
 
 /** Its agent is gone, and its processes cannot be ended (agents/act/recover.ts). */

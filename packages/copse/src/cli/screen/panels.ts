@@ -75,10 +75,13 @@ const countWords = [
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
 function countsLine({ counts, needsYou }: Overview): string {
-  // A running agent that waits for a person is one of those that need you.
-  const asking = needsYou.filter(({ status }) => status === 'in_progress').length;
+  // A running agent that waits for a person is one of those that need you; so is a task that cannot start.
+  const asking = (status: TaskStatus) =>
+    status === 'in_progress' || status === 'pending'
+      ? needsYou.filter((need) => need.status === status).length
+      : 0;
   const others = countWords
-    .map(([status, word]) => [counts[status] - (status === 'in_progress' ? asking : 0), word] as const)
+    .map(([status, word]) => [counts[status] - asking(status), word] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`);
   const needs =
@@ -211,6 +214,7 @@ const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yello
   attention: ['!', 'red'],
   failed: ['!', 'red'],
   landing: ['!', 'red'],
+  dependency: ['!', 'red'],
 };
 
 function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: PanelLook): PanelItem {

@@ -46,7 +46,9 @@ export type NeedKind =
   /** Its agent runs and waits for a person, without a question that Copse could answer. */
   | 'waiting'
   /** The queue waits for a person: this task is the first that it holds. */
-  | 'landing';
+  | 'landing'
+  /** It depends on a task that was cancelled. */
+  | 'dependency';
 
 export interface NeedsYou extends OverviewTask {
   readonly kind: NeedKind;

@@ -4,6 +4,7 @@
  */
 
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { named } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { PlannedRestart } from '../../tasks/rules/auto-restart.ts';
 import {
@@ -94,6 +95,10 @@ export function attentionDetails({ because, reason }: AttentionNeeded): {
   if (attentionTexts[because].reason === 'details') return { text, more: filled([first, ...others]) };
   // What it announces follows.
   return { text: first.endsWith(':') ? `${text}:` : text, more: filled(others) };
+}
+
+export function dependsOnCancelled(tasks: readonly TaskId[]): string {
+  return `it cannot start: it depends on ${named(tasks)}, which ${tasks.length === 1 ? 'is' : 'are'} cancelled`;
 }
 
 export function resolvedByText(resolver: TaskId): string {
