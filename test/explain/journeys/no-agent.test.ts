@@ -95,7 +95,7 @@ test('an agent that may not take the task is named, with the ways around it', as
   const at = { cwd: newRepository(area) };
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { command: "true" } }\n');
   const added = await printed(['add', 'x', '--requires', 'gpu'], at);
-  expect(added).toContain('No agent can take it: the agent mine does not offer gpu');
+  expect(added).toContain('No agent can take it: agent mine lacks gpu');
   expect(added).not.toContain('copse orchestrate');
   await expectPasteable([added]);
 });

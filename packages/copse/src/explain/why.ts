@@ -6,6 +6,9 @@ import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
+import type { EntryStanding } from '../queue/rules/view/standing.ts';
+import type { StoredWaitReason } from '../queue/rules/wait-reason.ts';
+import { splitFirstStep } from '../kernel/shell.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
@@ -30,7 +33,7 @@ import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
-import type { Attention } from '../agents/rules/session/session.ts';
+import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
 import { hasWorktree, nextSteps } from './next-steps.ts';
 import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
@@ -86,7 +89,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'paused':
       return [sentence(statusTexts.paused)];
     case 'stuck':
-      return [`${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`];
+      return [`${sentence(stuckClause(state)).slice(0, -1)}: ${withoutFirstStep(state)}`];
     case 'in_review':
       return [
         ...(state.pullRequest === null ? [sentence(statusTexts.in_review)] : explain(state.pullRequest)),
@@ -94,13 +97,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
         ...(await lastCrash(context, task)),
       ];
     case 'needs_attention':
-      return [
-        ...(await needsPerson(context, state)),
-        ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
-          ? [await unchanged(context, task)]
-          : []),
-        ...(await describeResolver(context, task)),
-      ];
+      return [...(await needsPerson(context, state)), ...(await describeResolver(context, task))];
     case 'failed':
       return whyFailed(context, task, state.reason);
     case 'cancelled':
@@ -114,6 +111,11 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+/** The command that comes first is among the next steps. */
+function withoutFirstStep({ isByCopse, reason }: Extract<Task['state'], { status: 'stuck' }>): string {
+  return isByCopse ? splitFirstStep(reason).reason : reason;
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -143,12 +145,6 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
     ];
   const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
   return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
-}
-
-/** Only a person who holds the task can report this, hence both commands. */
-async function unchanged(context: LookContext, { id }: Task): Promise<string> {
-  const resume = (await hasWorktree(context, { id })) ? ' --resume' : '';
-  return `If there is nothing to change: copse work ${id}${resume} && copse finish ${id} --no-changes`;
 }
 
 /** What its agent or a person said when it finished, and the warnings of the gate. */
@@ -225,6 +221,9 @@ async function whyReady(context: LookContext, task: Task): Promise<readonly stri
   const running = await observeRunning(context, new LeaseAges());
   const facts = await scheduleFacts(context, running, await board.openLandings());
   const placement = new Scheduler(facts, policy.orchestration).place(task);
+  const delay =
+    placement.kind === 'waiting' && placement.waiting.kind === 'delay' ? placement.waiting.delay : null;
+  if (delay?.because === 'crash' && task.retries > 0) return lastCrash(context, task, delay.until - facts.at);
   const crashes = await lastCrash(context, task);
   if (placement.kind === 'waiting')
     return [
@@ -267,9 +266,10 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const name = (await severalNodes(board)).get(claim.node);
   const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
   const where = claim.node === node ? 'this machine' : elsewhere;
+  const phase = reportedPhase(live?.phase);
   const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
   return [
-    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}${phase === null ? '' : `, in phase ${phase}`}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
     ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
@@ -318,18 +318,28 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    standingSentence(entry.standing),
+    ...(entry.standing.kind === 'stalled' && queue.stalled !== null
+      ? []
+      : [standingSentence(entry.standing)]),
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
     ...(queue.isLed || entry.standing.kind === 'no_leader' || (await loadPaused(board, landing))
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
+    ...stallLines(queue.stalled?.reason, entry.standing),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
   ];
+}
+
+/** Nothing when the entry waits for the same reason: its own sentence says it. */
+function stallLines(stalled: StoredWaitReason | undefined, standing: EntryStanding): readonly string[] {
+  if (stalled === undefined) return [];
+  const why = waitText(stalled);
+  if (standing.kind === 'held' && waitText(standing.reason) === why) return [];
+  return [`It waits, because the queue is stalled: ${why}.`];
 }
 
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
@@ -343,12 +353,24 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
 }
 
-async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {
+/** `Crashed once: the agent program ended with exit code 1; retry in 15 s.`, then the details of the last crash. */
+async function lastCrash(
+  { board }: LookContext,
+  task: Task,
+  retryMs: number | null = null,
+): Promise<readonly string[]> {
   if (task.retries === 0) return [];
   const attempts = await board.list('attempt', { task: task.id });
   const ended = attempts.findLast(({ end }) => end !== null)?.end;
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const last = ended && ended.reason !== 'crashed' ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : '';
-  return [`It crashed ${times(task.retries)}${last}.`, ...(crash ? [crash.text] : [])];
+  const [first = '', ...details] = crash?.text.split('\n') ?? [];
+  const error = /^The attempt crashed: (.*?)\.?$/.exec(first)?.[1];
+  const retry = retryMs === null ? '' : `; retry in ${spanText(Math.ceil(retryMs / 1_000) * 1_000)}`;
+  return [
+    `Crashed ${times(task.retries)}${last}${error === undefined ? '' : `: ${error}`}${retry}.`,
+    ...(error === undefined && first !== '' ? [first] : []),
+    ...details,
+  ];
 }

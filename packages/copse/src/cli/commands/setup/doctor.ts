@@ -257,7 +257,7 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
   const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
   const names = usable.map(({ name }) => name).join(', ');
   if (usable.length + unusable.length === 0) {
-    const remedy = 'copse agents detect # says how to install one';
+    const remedy = 'copse agents detect # to see how to install one';
     return [
       missing(
         'agents',
@@ -275,7 +275,8 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
 /** Where a reason ends with a command that installs a program, that command is the remedy. */
 function unable(name: string, reason: string): HealthCheck {
   const { found, install } = splitInstall(reason);
-  return problem(name, found, install ?? AFTER_REPAIR);
+  const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
+  return problem(name, found, install ?? change);
 }
 
 function splitInstall(reason: string): { readonly found: string; readonly install: string | null } {
@@ -287,6 +288,8 @@ function splitInstall(reason: string): { readonly found: string; readonly instal
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
+const WITHOUT_DOCKER =
+  'Start Docker; or remove `sandbox: docker` from copse.yml, then run: copse config accept';
 
 /** What a person's own act explains is no fault. */
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
