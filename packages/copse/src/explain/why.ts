@@ -13,7 +13,7 @@ import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
-import { named } from '../kernel/text.ts';
+import { named, shown } from '../kernel/text.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
@@ -22,7 +22,7 @@ import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
-import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
+import { howItLanded, lastHandback, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
@@ -40,6 +40,7 @@ import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
   attentionDetails,
+  attentionText,
   doneText,
   failureClause,
   firstLine,
@@ -64,6 +65,7 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   }
   const because = [
     ...(await reasonsOf(context, task)),
+    ...(await handedBackBefore(context, task)),
     ...(await restarts(context, task)),
     ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
     ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
@@ -116,6 +118,13 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
 /** The command that comes first is among the next steps. */
 function withoutFirstStep({ isByCopse, reason }: Extract<Task['state'], { status: 'stuck' }>): string {
   return isByCopse ? splitFirstStep(reason).reason : reason;
+}
+
+/** Of a task that crashed after that: the crash alone would hide why its agent had to continue. */
+async function handedBackBefore({ board }: LookContext, task: Task): Promise<readonly string[]> {
+  if (task.retries === 0 || isFinished(task.state.status)) return [];
+  const event = await lastHandback(board, task);
+  return event === null ? [] : [`Handed back before: ${attentionText(event)}.`];
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -243,8 +252,13 @@ function passedOver(context: LookContext, task: Task): readonly string[] {
   const other = loadCollisions(context).with(task);
   const leftMs = task.state.since + policy.radar.preferMs - clock.now();
   if (other === undefined || leftMs <= 0) return [];
+  const found = findingsOf(lastSighting(context.radar)?.pairs ?? [], task.id).find(
+    (one) => one.other === other,
+  );
+  const [file] = found !== undefined && 'files' in found.verdict ? found.verdict.files : [];
+  const changed = file === undefined ? 'has changed files in its areas' : `changes ${shown(file)} too`;
   return [
-    `For up to ${Math.ceil(leftMs / 60_000)} min, equally urgent tasks start first: the branch of ${other} has changed files in its areas.`,
+    `For up to ${Math.ceil(leftMs / 60_000)} min, equally urgent tasks start first: the branch of ${other} ${changed}.`,
   ];
 }
 
