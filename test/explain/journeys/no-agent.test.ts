@@ -60,7 +60,11 @@ test('the end of orchestrate --command, why, status and refusals name only comma
   expect(nothing.match(/copse finish/g)).toHaveLength(1);
   const refusal = await copse(['finish', idle, '--no-changes'], at);
   expect(refusal.code).toBe(4);
-  expect(commandsIn(refusal.stderr)).toEqual([`copse work ${idle} --resume`, `copse cancel ${idle}`]);
+  expect(commandsIn(refusal.stderr)).toEqual([
+    `copse work ${idle} --resume`,
+    unchanged,
+    `copse cancel ${idle}`,
+  ]);
 
   const paused = await copse(['pause', asks], at);
   expect(paused.stderr).toContain(

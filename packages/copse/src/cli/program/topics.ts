@@ -181,7 +181,7 @@ const meanings: Readonly<Record<TaskStatus, string>> = {
   ready: 'The orchestrator starts an agent on it as soon as one is free.',
   in_progress: 'An agent or a person works on it.',
   paused: 'A person stopped its agent.',
-  stuck: 'It cannot continue without you: its agent asked a question, or could not start.',
+  stuck: 'It needs you: its agent asked a question, or could not start.',
   in_review: 'The work is finished, and waits for your review.',
   landing: 'The work is finished, and queued to land.',
   needs_attention: 'It cannot land, or its agent stopped before the work was complete.',
