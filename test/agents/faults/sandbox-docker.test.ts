@@ -116,16 +116,14 @@ it('an agent gets the image, the variables and the places that its settings say'
   ]);
 });
 
-it('is not available without an image, or when Docker does not answer', () => {
+it('is not available when Docker does not answer', () => {
   const found = () => '/usr/bin/docker';
-  expect(dockerProblem(undefined, found, () => null)).toContain('docker.image');
-  expect(dockerProblem('x', found, () => 'no daemon')).toBe('Docker does not answer: no daemon');
+  expect(dockerProblem(found, () => 'no daemon')).toBe('Docker does not answer: no daemon');
   expect(
     dockerProblem(
-      'x',
       () => undefined,
       () => null,
     ),
   ).toContain('outside of the repository');
-  expect(dockerProblem('x', found, () => null)).toBeNull();
+  expect(dockerProblem(found, () => null)).toBeNull();
 });

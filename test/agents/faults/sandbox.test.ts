@@ -264,7 +264,7 @@ describe('an agent whose sandbox is not available', () => {
     const nothing = { PATH: onlyGit(area) };
     const cases: readonly (readonly [object, string])[] = [
       [{ sandbox: 'docker', docker: { image: 'some/image' } }, 'Docker does not answer'],
-      [{ sandbox: 'docker' }, 'no image is set: set `docker.image`'],
+      [{ sandbox: 'docker' }, 'no image is set: set agents.agent.docker.image'],
       [
         { sandbox: 'runtime' },
         'the package @anthropic-ai/sandbox-runtime is not installed globally. Install it: npm install --global @anthropic-ai/sandbox-runtime',

@@ -82,7 +82,7 @@ describe('a run', () => {
       start: false,
       because: `It waits for ${id('area, outer')}: their areas overlap (src/a/*.ts and src/**).`,
     });
-    expect(of('nobody can')?.because).toContain('the agent plain does not offer cobol');
+    expect(of('nobody can')?.because).toContain('agent plain lacks cobol');
     expect(of('comes later')).toBeUndefined();
     expect(plan.filter(({ start }) => start)).toHaveLength(4);
   });

@@ -6,7 +6,7 @@
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
-import type { Session } from '../agents/rules/session/session.ts';
+import { type Session, reportedPhase } from '../agents/rules/session/session.ts';
 import type { NodeId, Timestamp } from '../kernel/ids.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -31,7 +31,15 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionDetails, dependsOnCancelled, firstLine, restartText, sentence } from './rules/status.ts';
+import {
+  attentionDetails,
+  beginsWithClause,
+  capitalised,
+  dependsOnCancelled,
+  firstLine,
+  restartText,
+  sentence,
+} from './rules/status.ts';
 import { lackOfAgents, withStep } from './rules/waiting.ts';
 import { type ReadyFate, loadFates } from './ready.ts';
 
@@ -114,7 +122,7 @@ async function needsOfTasks(
       since: state.since,
       ...why,
       ...(restart !== null && {
-        reason: `${restart}; ${why.reason}`,
+        reason: `${capitalised(restart)}; ${why.reason}`,
         details: `${sentence(restart)}\n${why.details}`,
       }),
       command,
@@ -154,23 +162,28 @@ function needOf(
   const reason = stopped.clause === null ? stopped.reason : `${stopped.clause}: ${stopped.reason}`;
   switch (state.status) {
     case 'stuck':
-      return { kind: state.isByCopse ? 'failed' : 'question', reason, details: state.reason };
+      return {
+        kind: state.isByCopse ? 'failed' : 'question',
+        reason: capitalised(reason),
+        details: state.reason,
+      };
     case 'in_review': {
       const { pullRequest } = state;
       if (pullRequest?.is === 'wanted') return undefined;
-      return { kind: 'review', reason, details: pullRequest === null ? reason : summarise(pullRequest) };
+      const text = capitalised(reason);
+      return { kind: 'review', reason: text, details: pullRequest === null ? text : summarise(pullRequest) };
     }
     case 'needs_attention': {
       const { text, more } = attentionDetails(state);
       return {
         kind: 'attention',
-        reason,
+        reason: beginsWithClause(state) ? capitalised(reason) : reason,
         details: [text, ...more].join('\n'),
         ...(!canMerge(state) && { hasNothingToLand: true }),
       };
     }
     case 'failed':
-      return { kind: 'failed', reason, details: state.reason };
+      return { kind: 'failed', reason: capitalised(reason), details: state.reason };
     default:
       return undefined;
   }
@@ -214,12 +227,16 @@ function needOfAgent(
   if (question !== undefined) {
     // A line cannot show all of a question, so the command is the one that does.
     const command = `copse answer ${id}`;
-    const words = { reason: questionClause(question), details: questionText(question, at), command };
+    const words = {
+      reason: capitalised(questionClause(question)),
+      details: questionText(question, at),
+      command,
+    };
     return { ...about, kind: 'permission', since: question.since, ...words };
   }
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return undefined;
-  const reason = waitingClause(attention, message);
+  const reason = capitalised(waitingClause(attention, message));
   return {
     ...about,
     kind: 'waiting',
@@ -238,7 +255,8 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
     if (reason === null || !waitsForPerson(reason)) continue;
     const words = waitText(reason);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
-    return { ...about, kind: 'landing', reason: firstLine(words), details: words, command: 'copse queue' };
+    const said = `The queue waits: ${firstLine(words)}`;
+    return { ...about, kind: 'landing', reason: said, details: words, command: 'copse queue' };
   }
   return undefined;
 }
@@ -264,7 +282,7 @@ async function workingOf(
       since,
       agent: claim.agent,
       isByHand,
-      phase: session?.state.phase ?? null,
+      phase: reportedPhase(session?.state.phase),
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: lapsed ?? (isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null),
       ...(hasTerminal && { hasTerminal }),

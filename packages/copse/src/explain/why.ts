@@ -6,11 +6,14 @@ import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { type Escape, describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
+import type { EntryStanding } from '../queue/rules/view/standing.ts';
+import type { StoredWaitReason } from '../queue/rules/wait-reason.ts';
+import { splitFirstStep } from '../kernel/shell.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
-import { named } from '../kernel/text.ts';
+import { named, shown } from '../kernel/text.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -18,7 +21,7 @@ import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
-import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
+import { howItLanded, lastHandback, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
@@ -28,7 +31,7 @@ import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
-import type { Attention } from '../agents/rules/session/session.ts';
+import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
@@ -37,6 +40,7 @@ import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
   attentionDetails,
+  attentionText,
   dependsOnCancelled,
   doneText,
   failureClause,
@@ -67,6 +71,7 @@ export async function whyTask(
   const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
     ...(ready?.because ?? (await reasonsOf(context, task))),
+    ...(await handedBackBefore(context, task)),
     ...(await restarts(context, task)),
     ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
     ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
@@ -96,7 +101,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
       return [sentence(statusTexts.paused)];
     case 'stuck':
       return [
-        `${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`,
+        `${sentence(stuckClause(state)).slice(0, -1)}: ${withoutFirstStep(state)}`,
         ...(await unfoundProgram(context, task)),
       ];
     case 'in_review':
@@ -109,9 +114,6 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
       return [
         ...(await needsPerson(context, state)),
         ...(state.because === 'conflict' ? await unfinishedMerge(context, task) : []),
-        ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
-          ? [await unchanged(context, task)]
-          : []),
         ...(await describeResolver(context, task)),
       ];
     case 'failed':
@@ -135,6 +137,18 @@ async function unfoundProgram({ board }: LookContext, { state, session }: Task):
   const agent = session === null ? undefined : (await board.get('session', session))?.agent;
   if (agent === undefined) return [];
   return [`Install it, or correct agents.${agent}.command in copse.yml and run: copse config accept`];
+}
+
+/** The command that comes first is among the next steps. */
+function withoutFirstStep({ isByCopse, reason }: Extract<Task['state'], { status: 'stuck' }>): string {
+  return isByCopse ? splitFirstStep(reason).reason : reason;
+}
+
+/** Of a task that crashed after that: the crash alone would hide why its agent had to continue. */
+async function handedBackBefore({ board }: LookContext, task: Task): Promise<readonly string[]> {
+  if (task.retries === 0 || isFinished(task.state.status)) return [];
+  const event = await lastHandback(board, task);
+  return event === null ? [] : [`Handed back before: ${attentionText(event)}.`];
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -169,12 +183,6 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
 async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
   const unfinished = await unfinishedIn(context, task);
   return unfinished === null ? [] : [sentence(unfinishedText(unfinished.operation))];
-}
-
-/** Only a person who holds the task can report this, hence both commands. */
-async function unchanged(context: LookContext, { id }: Task): Promise<string> {
-  const resume = (await hasWorktree(context, { id })) ? ' --resume' : '';
-  return `If there is nothing to change: copse work ${id}${resume} && copse finish ${id} --no-changes`;
 }
 
 /** What its agent or a person said when it finished, and the warnings of the gate. */
@@ -273,12 +281,13 @@ async function whyReady(context: LookContext, task: Task, isOrchestrated: boolea
   const { text, step, waiting, agent } = fate;
   const isUnstarted = !isOrchestrated && waiting?.kind !== 'agent' && waiting?.kind !== 'moved';
   const starts = isUnstarted ? `${NONE_RUNS}; one starts it with ${agent}` : text;
+  const crash = waiting?.kind === 'delay' && waiting.delay.because === 'crash' && task.retries > 0;
   const because = [
     ...(waiting !== null && isUnstarted ? [sentence(NONE_RUNS)] : []),
-    waiting === null ? `It is ready. ${sentence(starts)}` : text,
+    ...(crash ? [] : [waiting === null ? `It is ready. ${sentence(starts)}` : text]),
     ...(await whyNodes(context, task, { waiting, isOrchestrated })),
     ...(waiting === null ? passedOver(context, task) : []),
-    ...(await lastCrash(context, task)),
+    ...(await lastCrash(context, task, crash ? waiting.delay.until - context.clock.now() : undefined)),
   ];
   const start = isUnstarted ? ['copse orchestrate'] : [];
   return { because, next: step === null ? start : [step, ...start] };
@@ -294,8 +303,13 @@ function passedOver(context: LookContext, task: Task): readonly string[] {
   const other = loadCollisions(context).with(task);
   const leftMs = task.state.since + policy.radar.preferMs - clock.now();
   if (other === undefined || leftMs <= 0) return [];
+  const found = findingsOf(lastSighting(context.radar)?.pairs ?? [], task.id).find(
+    (one) => one.other === other,
+  );
+  const [file] = found !== undefined && 'files' in found.verdict ? found.verdict.files : [];
+  const changed = file === undefined ? 'has changed files in its areas' : `changes ${shown(file)} too`;
   return [
-    `For up to ${Math.ceil(leftMs / 60_000)} min, equally urgent tasks start first: the branch of ${other} has changed files in its areas.`,
+    `For up to ${Math.ceil(leftMs / 60_000)} min, equally urgent tasks start first: the branch of ${other} ${changed}.`,
   ];
 }
 
@@ -317,11 +331,12 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const name = (await severalNodes(board)).get(claim.node);
   const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
   const where = claim.node === node ? 'this machine' : elsewhere;
+  const phase = reportedPhase(live?.phase);
   const silentMs = lease === undefined ? null : Math.max(0, clock.now() - lease.renewedAt);
   if (silentMs !== null && isLapsed(silentMs, policy) && claim.node === node)
     return [`${lapsedText(silentMs, policy)} An orchestrator recovers the task.`];
   return [
-    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}${phase === null ? '' : `, in phase ${phase}`}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
     ...(silentMs === null ? [] : [`Its runner was last heard from ${Math.round(silentMs / 1_000)} s ago.`]),
     ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
@@ -377,18 +392,28 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    standingSentence(entry.standing),
+    ...(entry.standing.kind === 'stalled' && queue.stalled !== null
+      ? []
+      : [standingSentence(entry.standing)]),
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
     ...(queue.isLed || entry.standing.kind === 'no_leader' || (await loadPaused(board, landing))
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
+    ...stallLines(queue.stalled?.reason, entry.standing),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
   ];
+}
+
+/** Nothing when the entry waits for the same reason: its own sentence says it. */
+function stallLines(stalled: StoredWaitReason | undefined, standing: EntryStanding): readonly string[] {
+  if (stalled === undefined) return [];
+  const why = waitText(stalled);
+  if (standing.kind === 'held' && waitText(standing.reason) === why) return [];
+  return [`It waits, because the queue is stalled: ${why}.`];
 }
 
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
@@ -402,12 +427,24 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
 }
 
-async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {
+/** `Crashed once: the agent program ended with exit code 1; retry in 15 s.`, then the details of the last crash. */
+async function lastCrash(
+  { board }: LookContext,
+  task: Task,
+  retryMs: number | null = null,
+): Promise<readonly string[]> {
   if (task.retries === 0) return [];
   const attempts = await board.list('attempt', { task: task.id });
   const ended = attempts.findLast(({ end }) => end !== null)?.end;
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const last = ended && ended.reason !== 'crashed' ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : '';
-  return [`It crashed ${times(task.retries)}${last}.`, ...(crash ? [crash.text] : [])];
+  const [first = '', ...details] = crash?.text.split('\n') ?? [];
+  const error = /^The attempt crashed: (.*?)\.?$/.exec(first)?.[1];
+  const retry = retryMs === null ? '' : `; retry in ${spanText(Math.ceil(retryMs / 1_000) * 1_000)}`;
+  return [
+    `Crashed ${times(task.retries)}${last}${error === undefined ? '' : `: ${error}`}${retry}.`,
+    ...(error === undefined && first !== '' ? [first] : []),
+    ...details,
+  ];
 }

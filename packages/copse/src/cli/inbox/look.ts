@@ -34,13 +34,14 @@ const kindWords: Readonly<Record<NeedKind, string>> = {
 
 /** `cp-a1b2 asks for permission (5m, claude, unblocks 2 tasks): Rename the loader` */
 export function headline(need: NeedsYou, now: Timestamp): string {
-  const { task, kind, since, agent, unblocks, title } = need;
+  const { task, status, kind, since, agent, unblocks, title } = need;
   const facts = [
     age(since, now),
     ...(agent === null ? [] : [shown(agent)]),
     ...(unblocks === 0 ? [] : [`unblocks ${counted(unblocks, 'task')}`]),
   ];
-  return `${task} ${kindWords[kind]} (${facts.join(', ')}): ${shown(title)}`;
+  const what = status === 'stuck' && kind === 'failed' ? 'is stuck' : kindWords[kind];
+  return `${task} ${what} (${facts.join(', ')}): ${shown(title)}`;
 }
 
 /** With the agent that worked on it last: it asks, or it finished what is reviewed. */

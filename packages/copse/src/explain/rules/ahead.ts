@@ -54,7 +54,7 @@ export function aheadOf(
         : {
             text: `${NONE_RUNS}, so it waits in the queue until you land it${noAgents === null ? ' or start one' : ''}.`,
             commands: [
-              `copse merge ${id} # lands it now`,
+              `copse merge ${id} # to land it now`,
               ...(noAgents === null ? ['copse orchestrate'] : []),
             ],
           };

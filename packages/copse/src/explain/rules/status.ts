@@ -77,6 +77,11 @@ export function attentionClause(because: AttentionCause): string {
   return attentionTexts[because].clause;
 }
 
+/** Whether its text begins with words of Copse, not with the name of a branch or a file. */
+export function beginsWithClause({ because }: Pick<AttentionNeeded, 'because'>): boolean {
+  return attentionTexts[because].reason !== 'says_all';
+}
+
 /** In one line. */
 export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
@@ -137,8 +142,12 @@ export function restartText(plan: PlannedRestart, now: Timestamp): string | null
   return `${done}restarts automatically ${next} (${number} of ${of})`;
 }
 
+export function capitalised(clause: string): string {
+  return clause.charAt(0).toUpperCase() + clause.slice(1);
+}
+
 export function sentence(clause: string): string {
-  const text = clause.charAt(0).toUpperCase() + clause.slice(1);
+  const text = capitalised(clause);
   return /[.?!…:]$/.test(text) ? text : `${text}.`;
 }
 

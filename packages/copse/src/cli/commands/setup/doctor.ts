@@ -256,7 +256,7 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
   const { agentsOf } = await import('../../../compose/run/agents.ts');
   const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
   if (usable.length + unusable.length === 0) {
-    const remedy = 'copse agents detect # says how to install one';
+    const remedy = 'copse agents detect # to see how to install one';
     return [
       missing(
         'agents',
@@ -299,7 +299,8 @@ function hasSetup({ workspace }: EffectiveAgent): boolean {
 /** Where a reason ends with a command that installs a program, that command is the remedy. */
 function unable(name: string, reason: string): HealthCheck {
   const { found, install } = splitInstall(reason);
-  return problem(name, found, install ?? AFTER_REPAIR);
+  const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
+  return problem(name, found, install ?? change);
 }
 
 function splitInstall(reason: string): { readonly found: string; readonly install: string | null } {
@@ -311,6 +312,8 @@ function splitInstall(reason: string): { readonly found: string; readonly instal
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
+const WITHOUT_DOCKER =
+  'Start Docker; or remove `sandbox: docker` from copse.yml, then run: copse config accept';
 
 /** What a person's own act explains is no fault. */
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
