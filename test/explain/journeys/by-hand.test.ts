@@ -157,7 +157,7 @@ test('an agent whose program is missing, or that copse.yml lost or only just got
   const stuck = await scene.add('stuck', 'true', '--agent', 'gone');
   const failed = await scene.add('failed', 'exit 9', '--agent', 'crashes');
   await scene.up();
-  const { because, next } = await why(scene.at as At, stuck);
+  const { because, next } = await why(scene.at, stuck);
   expect(because.join('\n')).toContain('Install it, or correct agents.gone.command in copse.yml');
   expect(next[0]).toBe(`copse restart ${stuck}`);
   const silent = await copse(['logs', failed], scene.at);
@@ -168,6 +168,6 @@ test('an agent whose program is missing, or that copse.yml lost or only just got
   expect(early.stderr).toContain('The accepted copse.yml has no agent "fresh".');
   expect(commandsIn(early.stderr)).toEqual(['copse config accept']);
   await printed(['config', 'accept', '--yes'], scene.at);
-  const { next: steps } = await why(scene.at as At, failed);
+  const { next: steps } = await why(scene.at, failed);
   expect(steps.slice(0, 2)).toEqual([`copse edit ${failed} --no-agent`, `copse restart ${failed}`]);
 });
