@@ -105,7 +105,7 @@ describe.each(engines)('a schedule on %s', (engine) => {
     },
   );
 
-  // promise: one-item
+  // promise: item-once
   it('takes an item in the transaction of its task: two machines take one item once, and the next one with the next time', async () => {
     await using place = await newPlace(engine);
     const clock = new FakeClock('2026-01-01T00:00Z');
@@ -144,7 +144,9 @@ describe.each(engines)('a schedule on %s', (engine) => {
     await fire(again, null);
     expect((await one.board.get('schedule', again.id))?.lastPassed?.because).toBe('no_item');
     expect(await runSchedule(one, intake, again)).toMatchObject({
-      refusal: { reason: 'coder/other has nothing to do: the source github has no open item without a task.' },
+      refusal: {
+        reason: 'coder/other has nothing to do: the source github has no open item without a task.',
+      },
     });
     expect(await titles(one.board)).toEqual(['Item 12']);
     await expectReplayed(one.board);
@@ -163,7 +165,9 @@ describe.each(engines)('a schedule on %s', (engine) => {
     await oweRun(context, intake, drawing);
     clock.set('2026-01-01T12:00Z');
     await oweRun(context, intake, drawing);
-    expect(await context.board.list('schedule')).toMatchObject([{ owed: 1, lastPassed: { because: 'unread' } }]);
+    expect(await context.board.list('schedule')).toMatchObject([
+      { owed: 1, lastPassed: { because: 'unread' } },
+    ]);
     expect(await fireOne(context, intake, drawing, { item: drawn('1') })).toMatchObject({
       value: { title: 'Item 1' },
     });

@@ -52,9 +52,7 @@ export interface SourceDefinition {
 }
 
 /** Also those that are written in a schedule. */
-export function sourceDefinitions(
-  config: Pick<Config, 'agents' | 'sources'>,
-): readonly SourceDefinition[] {
+export function sourceDefinitions(config: Pick<Config, 'agents' | 'sources'>): readonly SourceDefinition[] {
   const drawing = scheduleDefinitions(config);
   const define = (name: string, key: string, source: SourceConfig): SourceDefinition => ({
     name,
