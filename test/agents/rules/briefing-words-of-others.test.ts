@@ -35,6 +35,15 @@ function ownWords(text: string): string {
 }
 
 describe('text of people and agents', () => {
+  test('the prompt of a schedule comes before the text of the work item that its run took', () => {
+    const workItem = { source: 'github', id: '12', url: null };
+    const task = { ...plain.task, workItem, prompt: whole('Be very brief.') };
+    expect(context({ task })).toMatch(
+      /says about every work item:[^]*Be very brief\.[^]*It comes from a work item/,
+    );
+    expect(context({ task: { ...plain.task, workItem } })).not.toContain('Its schedule');
+  });
+
   const texts = (facts: Briefing) => [
     agentContextText(facts, names),
     sessionPromptText(facts, names),

@@ -3,18 +3,21 @@
 import { describe, expect, it } from 'vitest';
 
 import {
+  type DrawnItem,
   fireDue,
+  fireOne,
   loadSchedules,
+  oweRun,
   pauseSchedule,
   resumeSchedule,
   runSchedule,
   setSchedules,
 } from '../../../packages/copse/src/intake/act/schedules.ts';
 import { ScheduleDuty } from '../../../packages/copse/src/intake/act/schedule-duty.ts';
-import type { Intake, WaitingItem } from '../../../packages/copse/src/intake/ports/intake.ts';
+import type { ScheduleDefinition } from '../../../packages/copse/src/intake/rules/schedule.ts';
 import { replay } from '../../../packages/copse/src/board/rules/event.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
-import type { EventNumber } from '../../../packages/copse/src/kernel/ids.ts';
+import { type EventNumber, type ScheduleId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { decideCancel } from '../../../packages/copse/src/tasks/rules/decisions.ts';
@@ -24,6 +27,13 @@ import { FakeClock, intakeWith, machine, nightly } from '../../support/intake/ma
 
 const problems: string[] = [];
 const telling = { onProblem: (reason: string) => void problems.push(reason) };
+
+const other = { id: brand<ScheduleId>('coder/other'), name: 'other' };
+
+function drawn(id: string): DrawnItem {
+  const nothing = { url: null, author: null, isClosed: false, dependsOn: [] };
+  return { source: 'github', seen: { id, title: `Item ${id}`, body: 'Text', ...nothing }, by: 'anna' };
+}
 
 async function titles(board: Board): Promise<readonly string[]> {
   return (await board.tasks({ order: 'urgent' })).map(({ title }) => title).toSorted();
@@ -95,37 +105,75 @@ describe.each(engines)('a schedule on %s', (engine) => {
     },
   );
 
-  // setting: agents.<name>.schedules.<name>.work_source
-  it('takes the item of its source in the transaction of its task, and starts nothing without one', async () => {
+  // promise: item-once
+  it('takes an item in the transaction of its task: two machines take one item once, and the next one with the next time', async () => {
     await using place = await newPlace(engine);
     const clock = new FakeClock('2026-01-01T00:00Z');
-    const context = machine(await place.open(), clock);
-    const waiting: WaitingItem[] = ['12', '13'].map((item) => ({
-      title: `Item ${item}`,
-      body: 'Text of the item',
-      workItem: { source: 'github', id: item, url: null },
-      taken: () => [],
-    }));
-    const intake: Intake = {
-      ...intakeWith({ ...nightly, prompt: null, workSource: 'github', overlap: 'queue', missed: 'all' }),
-      items: { next: () => Promise.resolve(waiting.shift()) },
-    };
-    await setSchedules(context, intake, telling);
+    const machines = [machine(await place.open(), clock), machine(await place.open(), clock, 'n-2')] as const;
+    const [one] = machines;
+    const drawing = { ...nightly, prompt: 'Be brief.', workSource: 'github' };
+    const intake = intakeWith(drawing, { ...drawing, ...other });
+    await setSchedules(one, intake, telling);
     clock.set('2026-01-01T06:00Z');
-    await fireDue(context, intake, telling);
-    const [task] = await context.board.tasks({ order: 'urgent' });
+    // Without its source, it stays due.
+    expect(await fireDue(one, intake, telling)).toEqual([]);
+    const fire = (definition: ScheduleDefinition, id: string | null) =>
+      Promise.all(
+        machines.map((context) =>
+          fireOne(context, intake, definition, { item: id === null ? null : drawn(id) }),
+        ),
+      );
+    const fired = await fire(drawing, '12');
+    expect(fired.filter((each) => each.kind === 'done' && each.value !== null)).toHaveLength(1);
+    const [task] = await one.board.tasks({ order: 'urgent' });
     expect(task).toMatchObject({
       title: 'Item 12',
       workItem: { source: 'github', id: '12' },
       agent: 'coder',
+      origin: { kind: 'schedule', schedule: 'coder/nightly', prompt: 'Be brief.' },
     });
-    must(await runSchedule(context, intake, intake.schedules[0] ?? nightly));
-    expect(await titles(context.board)).toEqual(['Item 12', 'Item 13']);
-    expect(await runSchedule(context, intake, intake.schedules[0] ?? nightly)).toMatchObject({
+    expect(await one.board.list('item')).toMatchObject([{ item: '12', task: task?.id, by: 'anna' }]);
+    // An item that has a task leaves the schedule due, for the next item.
+    const before = await one.board.lastEvent();
+    const again = intake.schedules[1] ?? drawing;
+    expect(await fire(again, '12')).toMatchObject([
+      { kind: 'refused', refusal: { code: 'already_a_task' } },
+      { kind: 'refused', refusal: { code: 'already_a_task' } },
+    ]);
+    expect(await one.board.lastEvent()).toBe(before);
+    await fire(again, null);
+    expect((await one.board.get('schedule', again.id))?.lastPassed?.because).toBe('no_item');
+    expect(await runSchedule(one, intake, again)).toMatchObject({
       refusal: {
-        reason: 'coder/nightly has nothing to do: the source github has no open item without a task.',
+        reason: 'coder/other has nothing to do: the source github has no open item without a task.',
       },
     });
+    expect(await titles(one.board)).toEqual(['Item 12']);
+    await expectReplayed(one.board);
+  });
+
+  it('whose source cannot be read keeps one run, however long that lasts', async () => {
+    await using place = await newPlace(engine);
+    const clock = new FakeClock('2026-01-01T00:00Z');
+    const context = machine(await place.open(), clock);
+    const drawing = { ...nightly, workSource: 'github' };
+    const intake = intakeWith(drawing);
+    await setSchedules(context, intake, telling);
+    await oweRun(context, intake, drawing);
+    expect(await context.board.lastEvent()).toBe(1);
+    clock.set('2026-01-01T06:00Z');
+    await oweRun(context, intake, drawing);
+    clock.set('2026-01-01T12:00Z');
+    await oweRun(context, intake, drawing);
+    expect(await context.board.list('schedule')).toMatchObject([
+      { owed: 1, lastPassed: { because: 'unread' } },
+    ]);
+    expect(await fireOne(context, intake, drawing, { item: drawn('1') })).toMatchObject({
+      value: { title: 'Item 1' },
+    });
+    expect(await context.board.list('schedule')).toMatchObject([
+      { owed: 0, nextAt: Date.parse('2026-01-02T06:00Z') },
+    ]);
   });
 });
 

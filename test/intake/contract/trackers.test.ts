@@ -21,6 +21,7 @@ const settings: SourceSettings = {
   onlyFrom: null,
   hasComments: true,
   hasLabels: true,
+  drawnBy: [],
 };
 
 function known(item: string, url: string | null = null): KnownItem {

@@ -5,9 +5,8 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { openContext } from '../../../packages/copse/src/compose/open.ts';
-import { type ScheduleId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import { type RunOptions, answer, copse, newArea, printed } from '../../support/cli.ts';
+import { answer, copse, newArea, printed } from '../../support/cli.ts';
+import { makeDue } from '../../support/intake/due.ts';
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -58,19 +57,6 @@ beforeAll(async () => {
   await copse(['orchestrate', '--until-idle'], scene.at);
   ({ jobs } = await answer<{ jobs: readonly JobDocument[] }>(['jobs'], scene.at));
 });
-
-/** An orchestrator set it an hour ago. */
-async function makeDue({ cwd }: RunOptions, id: string): Promise<void> {
-  const { board, clock } = await openContext({ cwd, env: {} });
-  const now = clock.now();
-  const [agent, name] = id.split('/') as [never, string];
-  const timing = { type: 'interval', everyMs: 3_600_000 } as const;
-  const event = { id: brand<ScheduleId>(id), at: now, agent, name, timing, nextAt: timestamp(now - 1_000) };
-  await board.transact((transaction) =>
-    transaction.record({ kind: 'person', name: null }, [{ type: 'schedule.set', ...event }]),
-  );
-  await board.close();
-}
 
 describe('copse jobs', () => {
   // setting: agents.<name>.schedules.<name>.prompt, triggers.<name>.agent, triggers.<name>.prompt

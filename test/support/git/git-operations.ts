@@ -56,6 +56,7 @@ const listSettings: SourceSettings = {
   onlyFrom: null,
   hasComments: false,
   hasLabels: false,
+  drawnBy: [],
 };
 
 function listItem(item: string, title: string): Item {

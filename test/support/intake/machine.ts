@@ -45,5 +45,5 @@ export const nightly: ScheduleDefinition = {
 };
 
 export function intakeWith(...schedules: readonly ScheduleDefinition[]): Intake {
-  return { schedules, triggers: [], cron: cronTimes, items: null };
+  return { schedules, triggers: [], cron: cronTimes };
 }

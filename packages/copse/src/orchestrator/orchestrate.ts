@@ -140,7 +140,7 @@ export class Orchestrator {
     // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#repositories.landings());
     await this.#lookAtWorktrees();
-    this.#sources.pass();
+    this.#sources.pass({ starts: here.draining.kind === 'no' });
     for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     // Before the drain is on the board, only this process knows of it.
     const { waiting, hasStarted } =

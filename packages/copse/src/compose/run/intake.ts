@@ -13,7 +13,7 @@ export async function intakeOf(
   const schedules = scheduleDefinitions(config);
   const triggers = triggerDefinitions(config);
   const isNeeded = isShown || schedules.some(({ timing }) => timing.type === 'cron');
-  return { schedules, triggers, cron: isNeeded ? await loadCron() : noCron, items: null };
+  return { schedules, triggers, cron: isNeeded ? await loadCron() : noCron };
 }
 
 /** Most boards have no schedule, so most commands need none of it. */

@@ -28,6 +28,7 @@ import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
+import { type SourceDefinition, sourceDefinitions } from '../../intake/act/settings.ts';
 import { sourcesOf } from './sources.ts';
 import { openSourceMemories } from '../../intake/files/memory.ts';
 import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
@@ -74,7 +75,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     const at = { repository: there, context: whole };
     const parts = await openWorkspaces(surroundings, { agent, at });
     const { landing, finish } = agent;
-    const ofAgent = { ...settings, landing, finish, sources: {} };
+    const ofAgent = { ...settings, landing, finish, sources: [] };
     const made = partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
     return { ...made, context: { ...made.context, rootOf } };
   };
@@ -206,7 +207,7 @@ type RunSettings = Pick<RunContext, 'agents' | 'intake' | 'landing' | 'finish'> 
   Pick<OpenRun, 'unusable'> & {
     readonly board: string | undefined;
     readonly checks: ChecksConfinement;
-    readonly sources: Config['sources'];
+    readonly sources: readonly SourceDefinition[];
   };
 
 /** Of copse.yml; for a command of an attempt, those that the attempt was started with. */
@@ -220,13 +221,16 @@ async function settingsFor(
     const { agent } = own;
     const { landing, finish } = agent;
     const usual = { agents: [agent], unusable: [], landing, finish };
-    return { ...usual, board: undefined, checks: { landing, agents: [agent] }, sources: {} };
+    return { ...usual, board: undefined, checks: { landing, agents: [agent] }, sources: [] };
   }
-  const config = await withCommand(await configOf(repository), command);
+  const written = await configOf(repository);
+  const config = await withCommand(written, command);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder, {
     clones: asNode,
   });
-  const { finish, board, sources } = config;
+  const { finish, board } = config;
+  // Its schedules keep their sources, also while another agent works here.
+  const sources = sourceDefinitions(written);
   const landing = landingFor(config.landing, config.workspace);
   const checks = { landing, agents: Object.values(config.agents), board };
   // With another agent than those of copse.yml, their schedules are not this process's.

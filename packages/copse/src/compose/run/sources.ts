@@ -1,6 +1,7 @@
 /** Opens the sources of copse.yml. */
 
 import type { TrustedDir } from '../../git/process.ts';
+import type { SourceDefinition } from '../../intake/act/settings.ts';
 import { commandSource } from '../../intake/command/source.ts';
 import { githubTracker } from '../../intake/forges/github.ts';
 import { gitlabTracker } from '../../intake/forges/gitlab.ts';
@@ -30,17 +31,21 @@ export interface SourcesSurroundings {
   readonly forge: Config['landing']['forge'];
 }
 
-export function sourcesOf(sources: Config['sources'], around: SourcesSurroundings): readonly Source[] {
-  return Object.entries(sources).map(([name, config]) => open(name, config, around));
+export function sourcesOf(
+  sources: readonly SourceDefinition[],
+  around: SourcesSurroundings,
+): readonly Source[] {
+  return sources.map((definition) => open(definition, around));
 }
 
-function open(name: string, config: SourceConfig, around: SourcesSurroundings): Source {
+function open({ name, config, drawnBy }: SourceDefinition, around: SourcesSurroundings): Source {
+  const settingsAt = (place: string) => settingsOf(name, config, { place, drawnBy });
   const { dir, repository, workspaces } = around;
   const { git, target } = workspaces;
   switch (config.type) {
     case 'markdown':
       return markdownSource({
-        settings: settingsOf(name, config, config.files.join(', ')),
+        settings: settingsAt(config.files.join(', ')),
         files: config.files,
         dir,
         target: async () => {
@@ -51,7 +56,7 @@ function open(name: string, config: SourceConfig, around: SourcesSurroundings): 
       });
     case 'command':
       return commandSource({
-        settings: settingsOf(name, config, config.command),
+        settings: settingsAt(config.command),
         command: config.command,
         timeoutMs: config.timeout,
         commands: { run: runCommands },
@@ -62,18 +67,18 @@ function open(name: string, config: SourceConfig, around: SourcesSurroundings): 
       const repository = () => repositoryOf(config.repo, around);
       const place = config.repo ?? 'the repository of the remote';
       const tracker = githubTracker({ paced, repository, label: config.label });
-      return trackerSource(settingsOf(name, config, `${place}, label ${config.label}`), tracker);
+      return trackerSource(settingsAt(`${place}, label ${config.label}`), tracker);
     }
     case 'gitlab': {
       const paced = pacedFor(name, around, 'gitlab');
       const project = () => repositoryOf(config.project, around);
       const place = config.project ?? 'the project of the remote';
       const tracker = gitlabTracker({ paced, project, label: config.label });
-      return trackerSource(settingsOf(name, config, `${place}, label ${config.label}`), tracker);
+      return trackerSource(settingsAt(`${place}, label ${config.label}`), tracker);
     }
     case 'linear': {
       const { team, label } = config;
-      const settings = settingsOf(name, config, `team ${team}, label ${label}`);
+      const settings = settingsAt(`team ${team}, label ${label}`);
       const { memories, env: environment } = around;
       const { timeoutMs } = workspaces.policy.pullRequest;
       const api = async () => linearApi({ environment, timeoutMs });
@@ -115,11 +120,15 @@ function repositoryOf(given: string | undefined, around: SourcesSurroundings) {
   return 'kind' in found ? found.place : { reason: `${found.reason} Or set the repository of the source.` };
 }
 
-function settingsOf(name: string, config: SourceConfig, place: string): SourceSettings {
+function settingsOf(
+  name: string,
+  config: SourceConfig,
+  own: Pick<SourceSettings, 'place' | 'drawnBy'>,
+): SourceSettings {
   return {
+    ...own,
     name,
     type: config.type,
-    place,
     intervalMs: config.interval,
     onClosed: config.on_closed,
     onlyFrom: ('only_from' in config ? config.only_from : undefined) ?? null,

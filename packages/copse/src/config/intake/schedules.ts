@@ -11,10 +11,12 @@ const { missed, overlap } = defaultPolicy.schedules;
 const workSource = z
   .union([name, source], { error: 'must be the name of a source or a mapping with `type`' })
   .describe(
-    'Each run takes the next open work item from here: the name of one of `sources`, or a source written here.',
+    'Each run takes the next open work item from here: the name of one of `sources`, or a source written here. Its other items wait for later runs.',
   )
   .optional();
-const prompt = text.describe('The prompt of a run without a work item.').optional();
+const prompt = text
+  .describe('The prompt of a run; with `work_source`, it comes before the text of each work item.')
+  .optional();
 
 const runs = {
   work_source: workSource,

@@ -5,13 +5,16 @@
  */
 
 import { backoffMs } from '../../kernel/backoff.ts';
-import { type EventNumber, type Timestamp, timestamp } from '../../kernel/ids.ts';
+import type { EventNumber } from '../../kernel/ids.ts';
 import { BoardAway } from '../../board/port.ts';
 import { LeadSilence } from '../../queue/lead/leadership.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Source, SourceProblem } from '../port.ts';
+import type { ScheduleDefinition } from '../rules/schedule.ts';
 import { limitedUntil } from '../rules/limit.ts';
+import { drawItems, loadDueDraws, oweRuns } from './draw.ts';
 import { giveBackSources, holdSource } from './hold.ts';
+import { remember } from './remember.ts';
 import { dueReports, reportDue } from './report.ts';
 import { syncSource } from './sync.ts';
 
@@ -52,21 +55,21 @@ export class SourceDuty {
     await giveBackSources(this.#context, this.#silence);
   }
 
-  /** Begins what is due, and does not wait for it. */
-  pass(): void {
+  /** Begins what is due, and does not wait for it. `starts`: also runs that take an item. */
+  pass({ starts = true }: { readonly starts?: boolean } = {}): void {
     if (this.#running !== null || this.#isStopping || this.#context.sources.length === 0) return;
-    this.#running = this.#look()
+    this.#running = this.#look(starts)
       .catch((error: unknown) => this.#onProblem(error instanceof Error ? error.message : String(error)))
       .finally(() => {
         this.#running = null;
       });
   }
 
-  async #look(): Promise<void> {
+  async #look(starts: boolean): Promise<void> {
     for (const source of this.#context.sources) {
       if (this.#isStopping) return;
       try {
-        await this.#lookAt(source);
+        await this.#lookAt(source, starts ? await loadDueDraws(this.#context, source) : []);
       } catch (error) {
         if (error instanceof BoardAway) throw error;
         this.#fail(source, error instanceof Error ? error.message : String(error));
@@ -100,14 +103,19 @@ export class SourceDuty {
     return received.some((one) => one.event.type === 'delivery.received' && one.event.source === name);
   }
 
-  async #lookAt(source: Source): Promise<void> {
+  /** `draws`: schedules that now want an item of it. */
+  async #lookAt(source: Source, draws: readonly ScheduleDefinition[]): Promise<void> {
     const { board, clock, sourceMemories } = this.#context;
     const { name } = source;
     const times = this.#times.get(name) ?? FIRST;
-    if (limitedUntil(sourceMemories.load(name).limit, clock.now()) !== null) return;
+    if (limitedUntil(sourceMemories.load(name).limit, clock.now()) !== null)
+      return oweRuns(this.#context, draws);
     const event = await board.lastEvent();
     const isChanged = times.failures === 0 && event !== times.event;
-    const isDue = clock.elapsedMs() >= times.nextMs || (isChanged && (await this.#isWoken(name, times)));
+    const isWanted = draws.length > 0 && times.failures === 0;
+    const isDue =
+      isWanted || clock.elapsedMs() >= times.nextMs || (isChanged && (await this.#isWoken(name, times)));
+    if (!isDue) await oweRuns(this.#context, draws);
     if (!isDue && !(isChanged && (await dueReports(this.#context, source)).length > 0)) {
       this.#times.set(name, { ...times, event });
       return;
@@ -119,10 +127,12 @@ export class SourceDuty {
       async (hold): Promise<SourceProblem | null> => {
         const synced = isDue ? await syncSource(this.#context, source) : null;
         if (synced?.kind === 'failed') return synced;
+        const options = { due: draws, onProblem: this.#onProblem };
+        const undrawn = synced && (await drawItems(this.#context, source, synced.waiting, options));
         const reported = await reportDue(this.#context, source, hold);
         if (reported.kind === 'failed') return reported;
         for (const note of reported.notes) this.#onProblem(note);
-        return synced?.problem ?? reported.problem;
+        return synced?.problem ?? undrawn ?? reported.problem;
       },
       options,
     );
@@ -133,23 +143,8 @@ export class SourceDuty {
     const nextMs = isDue || problem !== null ? clock.elapsedMs() + waitMs : times.nextMs;
     this.#times.set(name, { nextMs, failures, event });
     if (held.kind === 'held') remember(this.#context, name, problem, isDue);
-    if (problem !== null) this.#onProblem(`Source ${name}: ${problem.reason}`);
+    if (problem === null) return;
+    this.#onProblem(`Source ${name}: ${problem.reason}`);
+    await oweRuns(this.#context, draws);
   }
-}
-
-/** For `copse sources list`, which is another process. */
-export function remember(
-  { clock, sourceMemories }: RunContext,
-  name: string,
-  problem: SourceProblem | null,
-  isSync: boolean,
-): void {
-  const syncedAt: Timestamp = timestamp(clock.now());
-  const { limit } = sourceMemories.load(name);
-  const until = problem?.until ?? null;
-  sourceMemories.save(name, {
-    problem: problem?.reason ?? null,
-    limit: until === null ? limit && { ...limit, until: null } : { remaining: limit?.remaining ?? 0, until },
-    ...(isSync && problem === null && { syncedAt }),
-  });
 }

@@ -35,7 +35,8 @@ export async function holdSource<T>(
   work: (hold: Hold) => Promise<T>,
   { silence, patienceMs = 0, isKept = false }: HoldOptions,
 ): Promise<SourceHeld<T>> {
-  const id: ResourceName = brand(`source:${source}`);
+  // A source that a schedule defines is named agent/schedule; an id has no slash.
+  const id: ResourceName = brand(`source:${source.replaceAll('/', ':')}`);
   const isAlone = context.board.engine === 'sqlite';
   const done = await context.git.tryLock(
     'sources',

@@ -7,7 +7,7 @@ import type { RunContext } from '../../queue/context.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Source } from '../port.ts';
 import { holdSource } from './hold.ts';
-import { takeItem } from './sync.ts';
+import { takeItem } from './take-item.ts';
 
 export async function addItem(context: RunContext, text: string): Promise<Outcome<TaskSummary>> {
   const [, name = '', id = ''] = /^([^#]+)#(.+)$/s.exec(text) ?? [];

@@ -3,7 +3,7 @@
  *
  * An orchestrator sets the schedules of its copse.yml when it starts; the last one that started decides. Another machine whose
  * copse.yml has other times leaves the schedule alone. Who fires decides again in the transaction that creates the task, from
- * the locked record: a kill leaves either both the task and the new `nextAt`, or neither.
+ * the locked record: a kill leaves either both the task and the new `nextAt`, or neither. Runs that take an item: draw.ts.
  */
 
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
@@ -13,6 +13,7 @@ import { type JobId, type NodeId, type ScheduleId, type Timestamp, brand, drawId
 import { blankDefinition, createTask } from '../../tasks/act/tasks.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Intake } from '../ports/intake.ts';
+import type { SeenItem } from '../rules/source.ts';
 import {
   type After,
   type Due,
@@ -25,6 +26,7 @@ import {
   isSameTiming,
 } from '../rules/schedule.ts';
 import { runDefinition } from '../rules/run-task.ts';
+import { takeItemIn } from './take-item.ts';
 
 export interface IntakeContext extends Context {
   readonly node: NodeId;
@@ -32,6 +34,19 @@ export interface IntakeContext extends Context {
 
 /** In the order in which they happen; each may be the last thing a killed process did. */
 export type FiringStep = 'decided' | 'created' | 'recorded';
+
+/** An item that a run takes, as its source had it before the transaction. */
+export interface DrawnItem {
+  readonly source: string;
+  readonly seen: SeenItem;
+  readonly by: string | null;
+}
+
+export interface FiringOptions {
+  readonly onStep?: (step: FiringStep) => void;
+  /** Null: its source has none. Absent: its source was not read, so that only a run with a prompt can start. */
+  readonly item?: DrawnItem | null;
+}
 
 export interface Firing {
   readonly definition: ScheduleDefinition;
@@ -120,7 +135,7 @@ function isDefined({ id, timing }: Schedule, definition: ScheduleDefinition): bo
 }
 
 /**
- * Starts what is due. `onProblem`: a schedule that cannot be used, which stops no other. `onElsewhere`: one that this machine
+ * Starts what is due, but for runs that take an item. `onProblem`: a schedule that cannot be used, which stops no other. `onElsewhere`: one that this machine
  * leaves alone, because the board has the times of another copse.yml.
  */
 export async function fireDue(
@@ -147,12 +162,9 @@ export async function fireDue(
         options.onElsewhere?.(schedule);
         continue;
       }
-      const plan = (goesOn: boolean) =>
-        planOf(context, intake, definition, schedule, goesOn, context.clock.now());
-      // Only what is due asks for the runs that go on.
-      if (plan(false).kind === 'wait' || plan(await goesOnNow(context.board, definition)).kind === 'wait')
-        continue;
-      const outcome = await fireOne(context, intake, definition, options.onStep);
+      const { kind } = await loadPlan(context, intake, definition, schedule);
+      if (kind === 'wait' || (kind === 'run' && definition.workSource !== null)) continue;
+      const outcome = await fireOne(context, intake, definition, options);
       if (outcome.kind === 'refused') options.onProblem(`${definition.id}: ${outcome.refusal.reason}`);
       else fired.push({ definition, task: outcome.value });
     } catch (error) {
@@ -162,11 +174,58 @@ export async function fireDue(
   return fired;
 }
 
-async function fireOne(
+/** Of these, the ones whose time has come for a run. */
+export async function loadDueRuns(
+  context: IntakeContext,
+  intake: Intake,
+  definitions: readonly ScheduleDefinition[],
+): Promise<readonly ScheduleDefinition[]> {
+  const due: ScheduleDefinition[] = [];
+  for (const definition of definitions) {
+    const schedule = await context.board.get('schedule', definition.id);
+    if (schedule === undefined || !isDefined(schedule, definition)) continue;
+    if ((await loadPlan(context, intake, definition, schedule)).kind === 'run') due.push(definition);
+  }
+  return due;
+}
+
+async function loadPlan(
   context: IntakeContext,
   intake: Intake,
   definition: ScheduleDefinition,
-  onStep: (step: FiringStep) => void = () => {},
+  schedule: Schedule,
+): Promise<DuePlan> {
+  const plan = (goesOn: boolean) =>
+    planOf(context, intake, definition, schedule, goesOn, context.clock.now());
+  // Only what is due asks for the runs that go on.
+  const first = plan(false);
+  return first.kind === 'wait' ? first : plan(await goesOnNow(context.board, definition));
+}
+
+/** Its source cannot be read now: the run is owed, so that it does not become a missed one meanwhile. */
+export async function oweRun(
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+): Promise<void> {
+  await change(context, async (change) => {
+    const { id } = definition;
+    const schedule = await change.board.get('schedule', id);
+    if (schedule === undefined || !isDefined(schedule, definition) || schedule.owed > 0) return;
+    const goesOn = await goesOnNow(change.board, definition);
+    const plan = planOf(context, intake, definition, schedule, goesOn, change.at);
+    if (plan.kind !== 'run') return;
+    const due = { ...plan.due, owed: plan.due.owed + 1 };
+    await change.apply(decided({ type: 'schedule.passed', id, at: change.at, ...due, because: 'unread' }));
+  });
+}
+
+/** Refused as `already_a_task`: the item was taken meanwhile, and the schedule is still due. */
+export async function fireOne(
+  context: IntakeContext,
+  intake: Intake,
+  definition: ScheduleDefinition,
+  { onStep = () => {}, item }: FiringOptions = {},
 ): Promise<Outcome<Task | null>> {
   return change(context, async (change) => {
     const { id } = definition;
@@ -177,7 +236,9 @@ async function fireOne(
     onStep('decided');
     if (plan.kind === 'wait') return null;
     if (plan.kind === 'run') {
-      const made = await createRun(change, context, intake, definition, plan.due, onStep);
+      // It became due after its source was last asked for.
+      if (definition.workSource !== null && item === undefined) return null;
+      const made = await createRun(change, context, definition, plan.due, { onStep, item: item ?? null });
       if (made !== null) return made;
     }
     const because = plan.kind === 'pass' ? plan.because : 'no_item';
@@ -209,25 +270,41 @@ function planOf(
 async function createRun(
   change: Change,
   context: IntakeContext,
-  intake: Intake,
-  { id, name, agent, prompt, workSource }: ScheduleDefinition,
+  definition: ScheduleDefinition,
   due: Due,
-  onStep: (step: FiringStep) => void = () => {},
+  { onStep = () => {}, item = null }: FiringOptions = {},
 ): Promise<Task | null> {
-  const item = workSource === null ? undefined : await intake.items?.next(change.board, workSource);
-  if (item === undefined && prompt === null) return null;
-  const { policy, random } = context;
-  const work = { name, agent, prompt, item: item ?? null };
-  const job: JobId = brand(drawId('jb-', random));
-  const task = await createTask(change, context, runDefinition(blankDefinition(policy), work, policy.text), {
-    origin: { kind: 'schedule', schedule: id, job },
-  });
-  const [first, ...more] = item?.taken(task.id, change.at) ?? [];
-  if (first !== undefined) await change.apply(decided(first, ...more));
+  const { id, workSource } = definition;
+  if (workSource !== null && item === null) return null;
+  const job: JobId = brand(drawId('jb-', context.random));
+  const task = await createRunTask(change, context, definition, { job, item });
   onStep('created');
   await change.apply(decided({ type: 'schedule.fired', id, at: change.at, ...due, job, task: task.id }));
   onStep('recorded');
   return task;
+}
+
+async function createRunTask(
+  change: Change,
+  context: IntakeContext,
+  { id, name, agent, prompt }: ScheduleDefinition,
+  { job, item }: { readonly job: JobId; readonly item: DrawnItem | null },
+): Promise<Task> {
+  const { policy } = context;
+  const origin = { kind: 'schedule', schedule: id, job } as const;
+  if (item === null) {
+    const definition = runDefinition(
+      blankDefinition(policy),
+      { name, agent, prompt, item: null },
+      policy.text,
+    );
+    return createTask(change, context, definition, { origin });
+  }
+  const { source, seen, by } = item;
+  // The text of the task is the item's alone, so that it follows the item.
+  const run = { agent, origin: { ...origin, ...(prompt !== null && { prompt }) } };
+  const taken = await takeItemIn(change, context, { source, seen, taking: { by, adopts: false, run } });
+  return change.require('task', taken.id);
 }
 
 /** Times of a definition; those of an interval count from `anchor`. */
@@ -240,11 +317,12 @@ export async function runSchedule(
   context: IntakeContext,
   intake: Intake,
   definition: ScheduleDefinition,
+  item: DrawnItem | null = null,
 ): Promise<Outcome<Task>> {
   return changeSet(context, async (change) => {
     const { nextAt, owed, lastDueAt } = await onBoard(change, context, intake, definition);
     const due = { nextAt, owed, dueAt: lastDueAt ?? change.at };
-    const task = await createRun(change, context, intake, definition, due);
+    const task = await createRun(change, context, definition, due, { item });
     return task ?? change.refuse(refuseNoItem(definition));
   });
 }

@@ -1,6 +1,7 @@
-/** Schedules and triggers of copse.yml. */
+/** Schedules, triggers and sources of copse.yml. */
 
 import type { Config } from '../../config/schema.ts';
+import type { SourceConfig } from '../../config/sources.ts';
 import { type AgentName, type ScheduleId, brand } from '../../kernel/ids.ts';
 import type { ScheduleDefinition } from '../rules/schedule.ts';
 import type { TriggerDefinition } from '../rules/trigger.ts';
@@ -40,4 +41,32 @@ export function triggerDefinitions({ triggers }: Pick<Config, 'triggers'>): read
     const secret = variable !== undefined ? { variable } : file !== undefined ? { file } : null;
     return { name, agent: brand<AgentName>(agent), type, secret, workSource, prompt };
   });
+}
+
+export interface SourceDefinition {
+  readonly name: string;
+  /** Where copse.yml has it. */
+  readonly key: string;
+  readonly config: SourceConfig;
+  readonly drawnBy: readonly ScheduleId[];
+}
+
+/** Also those that are written in a schedule. */
+export function sourceDefinitions(config: Pick<Config, 'agents' | 'sources'>): readonly SourceDefinition[] {
+  const drawing = scheduleDefinitions(config);
+  const define = (name: string, key: string, source: SourceConfig): SourceDefinition => ({
+    name,
+    key,
+    config: source,
+    drawnBy: drawing.filter(({ workSource }) => workSource === name).map(({ id }) => id),
+  });
+  const named = Object.entries(config.sources).map(([name, source]) =>
+    define(name, `sources.${name}`, source),
+  );
+  const written = drawing.flatMap(({ id, agent, name }) => {
+    const from = config.agents[agent]?.schedules[name]?.work_source;
+    const key = `agents.${agent}.schedules.${name}.work_source`;
+    return from === undefined || typeof from === 'string' ? [] : [define(id, key, from)];
+  });
+  return [...named, ...written];
 }

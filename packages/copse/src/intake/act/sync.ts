@@ -5,27 +5,28 @@
  * A task is cancelled before its item is recorded as closed: after a kill in between, the next look closes the item.
  */
 
-import { decided, refused } from '../../kernel/decision.ts';
+import { decided } from '../../kernel/decision.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { counted } from '../../kernel/text.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import { BoardAway } from '../../board/port.ts';
 import { cancelTask } from '../../agents/act/stop-task.ts';
 import type { RunContext } from '../../queue/context.ts';
-import { blankDefinition, createTask, setDependencies } from '../../tasks/act/tasks.ts';
-import type { Task, TaskSummary } from '../../tasks/rules/task.ts';
+import { setDependencies } from '../../tasks/act/tasks.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import type { Source, SourceProblem } from '../port.ts';
-import { type Item, itemKey, textMark } from '../rules/item.ts';
+import { type Item, textMark } from '../rules/item.ts';
 import {
   type ItemStep,
   type TaskNow,
   decideText,
   isWaiting,
   planSync,
-  textOf,
   whyNotLetIn,
 } from '../rules/reconcile.ts';
 import type { SeenItem } from '../rules/source.ts';
+import { resolved, takeItem } from './take-item.ts';
 
 export interface SyncedStep {
   readonly step: ItemStep;
@@ -40,6 +41,8 @@ export interface SourceSynced {
   /** How many items the source has. */
   readonly seen: number;
   readonly steps: readonly SyncedStep[];
+  /** Open items without a task that its schedules take, one with each run. */
+  readonly waiting: readonly SeenItem[];
   readonly notes: readonly string[];
   /** The last item that failed; null: none did. The others were dealt with. */
   readonly problem: SourceProblem | null;
@@ -66,9 +69,14 @@ export async function syncSource(
   const facts = { settings: source, seen: read.items, known, unread: new Set(read.unread) };
   const plan = planSync({ ...facts, taskOf: (id) => tasks.get(id) });
   const steps: SyncedStep[] = [];
+  const unclaimed: SeenItem[] = [];
   let problem: SourceProblem | null = null;
   let failures = 0;
   for (const step of plan) {
+    if (step.kind === 'take' && (await isForSchedule(context, source, step.seen))) {
+      unclaimed.push(step.seen);
+      continue;
+    }
     const done = await follow(context, source, step, isTrial);
     if ('kind' in done) {
       steps.push({ step, task: 'item' in step ? step.item.task : null, why: done.reason });
@@ -81,7 +89,27 @@ export async function syncSource(
     steps.push(done);
     onStep?.(step.kind);
   }
-  return { kind: 'synced', seen: read.items.length, steps, notes: read.notes, problem };
+  const notes = [...read.notes, ...drawnNote(source, unclaimed.length)];
+  return { kind: 'synced', seen: read.items.length, steps, waiting: unclaimed, notes, problem };
+}
+
+/** An item that a trigger or a person made a task of is taken for that task. */
+async function isForSchedule(
+  { board }: Pick<RunContext, 'board'>,
+  { name, drawnBy }: Source,
+  { id }: SeenItem,
+): Promise<boolean> {
+  if (drawnBy.length === 0) return false;
+  return (await board.tasks({ workItem: { source: name, id }, order: 'urgent', limit: 1 })).length === 0;
+}
+
+function drawnNote({ drawnBy }: Source, count: number): readonly string[] {
+  if (drawnBy.length === 0) return [];
+  const who = drawnBy.length === 1 ? 'Its schedule' : 'Its schedules';
+  const verb = drawnBy.length === 1 ? 'takes' : 'take';
+  return [
+    `${who} ${drawnBy.join(', ')} ${verb} its items, one with each run: ${counted(count, 'item')} without a task.`,
+  ];
 }
 
 function named({ name }: Source, step: ItemStep): string {
@@ -149,69 +177,6 @@ async function takeStep(
   if (isTrial) return { step, task, why: null };
   const outcome = await apply(context, source, step);
   return { step, task, why: outcome.kind === 'done' ? outcome.value : outcome.refusal.reason };
-}
-
-/** The task and the item's record, in one transaction: the item's key is unique there. */
-export async function takeItem(
-  context: RunContext,
-  { name }: Pick<Source, 'name'>,
-  seen: SeenItem,
-  { by, adopts }: { readonly by: string | null; readonly adopts: boolean },
-): Promise<Outcome<TaskSummary>> {
-  return change(context, async (change) => {
-    const id = itemKey(name, seen.id);
-    const before = await change.board.get('item', id);
-    if (before !== undefined)
-      change.refuse(
-        refused(
-          'already_a_task',
-          `${name}#${seen.id} is already ${before.task}.`,
-          `copse show ${before.task}`,
-        ),
-      );
-    const dependsOn = await resolved(change, name, seen.dependsOn);
-    const { title, body } = textOf(seen);
-    const workItem = { source: name, id: seen.id, url: seen.url };
-    const definition = {
-      ...blankDefinition(context.policy),
-      title,
-      body,
-      workItem,
-      dependsOn: dependsOn.map(({ task }) => task),
-    };
-    const origin = {
-      kind: 'item',
-      source: name,
-      item: seen.id,
-      ...(seen.url !== null && { url: seen.url }),
-      ...(by !== null && { by }),
-    } as const;
-    // A trigger or a person may have made a task of the item before it was seen here.
-    const [named] = adopts ? await change.board.tasks({ workItem, order: 'urgent', limit: 1 }) : [];
-    const task = named ?? (await createTask(change, context, definition, { origin }));
-    const { url, author } = seen;
-    const what = { source: name, item: seen.id, url, title, mark: textMark(title, body), by, author };
-    const linked = dependsOn.map(({ item }) => item);
-    await change.apply(
-      decided({ type: 'item.taken', id, at: change.at, ...what, dependsOn: linked, task: task.id }),
-    );
-    return task;
-  });
-}
-
-/** Those that have a task. */
-async function resolved(
-  change: Change,
-  source: string,
-  ids: readonly string[],
-): Promise<readonly Pick<Item, 'item' | 'task'>[]> {
-  const found: Item[] = [];
-  for (const id of ids) {
-    const item = await change.board.get('item', itemKey(source, id));
-    if (item !== undefined) found.push(item);
-  }
-  const statuses = await change.board.statuses(found.map(({ task }) => task));
-  return found.filter(({ task }) => statuses.has(task));
 }
 
 /** Why it changed nothing but the item's record, for people; null: it did what the step says. */

@@ -58,7 +58,7 @@ async function run(
     const folder = path.join(scratch, 'run');
     mkdirSync(folder);
     const ran = await commands.run({
-      name: `source-${settings.name}`,
+      name: `source-${encodeURIComponent(settings.name)}`,
       commands: [`{\n${command}\n} >"$COPSE_SOURCE_OUTPUT"`],
       folder,
       env: { COPSE_SOURCE_OUTPUT: printed, COPSE_SOURCE: settings.name },

@@ -7,7 +7,9 @@ import type { SourceMemories, SourceMemory } from '../port.ts';
 const NOTHING: SourceMemory = { syncedAt: null, problem: null, limit: null };
 
 export function openSourceMemories(home: string): SourceMemories {
-  const file = (source: string) => openMemory<Partial<SourceMemory>>(home, `source-${source}`);
+  const file = (source: string) =>
+    // A source that a schedule defines is named agent/schedule.
+    openMemory<Partial<SourceMemory>>(home, `source-${encodeURIComponent(source)}`);
   const load = (source: string) => ({ ...NOTHING, ...file(source).load() });
   const writes = openMemory<{ readonly at: Timestamp }>(home, 'sources');
   return {

@@ -5,7 +5,7 @@
  *
  * `nextAt` moves in the transaction that creates the task of a run, and the decision is made there again from the locked record:
  * so any number of machines fire a time once. A time within `graceMs` is on time; an older one was missed. `owed` runs wait
- * until no run of the schedule goes on: those of `overlap: queue` and of `missed: once | all`.
+ * until no run of the schedule goes on: those of `overlap: queue` and of `missed: once | all`, and one whose source cannot be read.
  */
 
 import { type EventHead, existing } from '../../kernel/evolution.ts';
@@ -62,13 +62,14 @@ interface ScheduleRun {
   readonly task: TaskId;
 }
 
-/** Why a time passed without a run. `clock`: the clock went back, and times are computed anew. */
-export type PassCause = 'missed' | 'overlap' | 'no_item' | 'clock';
+/** Why a time passed without a run. `unread`: the run waits for its source. `clock`: the clock went back, and times are computed anew. */
+export type PassCause = 'missed' | 'overlap' | 'no_item' | 'unread' | 'clock';
 
 export const passCauses: Readonly<Record<PassCause, string>> = {
   missed: 'no orchestrator ran at that time',
   overlap: 'its last run goes on',
   no_item: 'its source has no open item',
+  unread: 'its source could not be read; the run starts when it can',
   clock: 'the clock went back, and its times are computed anew',
 };
 

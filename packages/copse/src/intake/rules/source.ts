@@ -1,6 +1,6 @@
 /** Sources of work items, and an item as its source has it. */
 
-import type { Timestamp } from '../../kernel/ids.ts';
+import type { ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
 type SourceType = 'markdown' | 'github' | 'gitlab' | 'linear' | 'command';
 
@@ -15,6 +15,8 @@ export interface SourceSettings {
   readonly onlyFrom: readonly string[] | null;
   readonly hasComments: boolean;
   readonly hasLabels: boolean;
+  /** Schedules that take its items, one with each run. Empty: every item becomes a task at once. */
+  readonly drawnBy: readonly ScheduleId[];
 }
 
 /** An item as the source has it now. */

@@ -227,7 +227,13 @@ export interface AddedBy {
 
 /** For a task that no person added: the schedule, the work item or the trigger that it comes from. */
 export type TaskOrigin =
-  | { readonly kind: 'schedule'; readonly schedule: ScheduleId; readonly job: JobId }
+  | {
+      readonly kind: 'schedule';
+      readonly schedule: ScheduleId;
+      readonly job: JobId;
+      /** Of a run that took a work item, whose text is the task's. */
+      readonly prompt?: string;
+    }
   | {
       readonly kind: 'item';
       readonly source: string;

@@ -77,6 +77,8 @@ interface BriefedTask extends Pick<TaskDefinition, 'kind' | 'areas' | 'requires'
   readonly id: TaskId;
   readonly title: string;
   readonly body: Excerpt;
+  /** Of the schedule that took the work item. */
+  readonly prompt?: Excerpt;
   readonly priority: Priority;
   /** Commands that must succeed before the task is finished. */
   readonly accept: readonly string[];

@@ -55,6 +55,7 @@ export async function loadBriefing(
   if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
   const { bodyLength } = policy.briefing;
   const { session, attempt, agent } = orders;
+  const prompt = task.origin?.kind === 'schedule' ? task.origin.prompt : undefined;
   return {
     at: clock.now(),
     session,
@@ -65,6 +66,7 @@ export async function loadBriefing(
       id: task.id,
       title: task.title,
       body: excerpt(task.body, bodyLength),
+      ...(prompt !== undefined && { prompt: excerpt(prompt, bodyLength) }),
       priority: task.priority,
       kind: task.kind,
       areas: task.areas,

@@ -29,7 +29,12 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         'last run',
         lastRun && lastFiredAt && `${lastRun.job} (${lastRun.task}), ${age(lastFiredAt, now)} ago`,
       ],
-      ['waiting', owed > 0 ? `${owed} until the last run has ended` : null],
+      [
+        'waiting',
+        owed > 0
+          ? `${owed} until ${lastPassed?.because === 'unread' ? 'its source can be read' : 'the last run has ended'}`
+          : null,
+      ],
       ['nothing', lastPassed && `${age(lastPassed.at, now)} ago: ${passCauses[lastPassed.because]}`],
       ['prompt', definition?.prompt == null ? null : shown(definition.prompt.split('\n')[0] ?? '')],
     ];

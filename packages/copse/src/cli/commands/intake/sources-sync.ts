@@ -1,4 +1,4 @@
-import { remember } from '../../../intake/act/duty.ts';
+import { remember } from '../../../intake/act/remember.ts';
 import { holdSource } from '../../../intake/act/hold.ts';
 import { busy, sourceNamed } from '../../../intake/act/one-item.ts';
 import { limitedUntil } from '../../../intake/rules/limit.ts';
@@ -93,6 +93,7 @@ function viewOf({ name }: Source, looked: Looked | { readonly reason: string }):
     source: name,
     seen: synced.seen,
     steps: synced.steps.map(stepView),
+    waiting: synced.waiting.map(({ id }) => id),
     told: told.map(({ item }) => item.item),
     notes,
   };

@@ -65,7 +65,7 @@ async function check(cli: Cli, options: Options): Promise<void> {
 /** What only the library for cron expressions can tell. */
 async function intakeProblems({ agents, sources }: Config): Promise<readonly string[]> {
   const { scheduleProblems, sourceProblems } = await import('../../../compose/run/schedule-problems.ts');
-  return [...(await scheduleProblems({ agents })), ...sourceProblems({ sources })];
+  return [...(await scheduleProblems({ agents })), ...sourceProblems({ agents, sources })];
 }
 
 async function accept(cli: Cli, options: Options): Promise<void> {
