@@ -117,6 +117,7 @@ function unusableBecause(
   }
 }
 
+export { lookForProgram } from '../../agents/runtimes/command/program.ts';
 export type { DetectedRuntime } from '../../agents/runtimes/installed.ts';
 
 /** The installed agent programs, their versions, and whether they start. */

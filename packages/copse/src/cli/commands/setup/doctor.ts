@@ -253,7 +253,7 @@ async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> 
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
 async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck[]> {
-  const { agentsOf } = await import('../../../compose/run/agents.ts');
+  const { agentsOf, lookForProgram } = await import('../../../compose/run/agents.ts');
   const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
   if (usable.length + unusable.length === 0) {
     const remedy = 'copse agents detect # to see how to install one';
@@ -265,7 +265,6 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
       ),
     ];
   }
-  const { lookForProgram } = await import('../../../agents/runtimes/command/program.ts');
   const looks = usable.map((agent) => {
     const { runtime, command, sandbox } = agent;
     // An image has programs of its own, and so may a worktree after its set-up.
