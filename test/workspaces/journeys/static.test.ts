@@ -5,8 +5,9 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { copse, newArea, printed } from '../../support/cli.ts';
+import { copse, copseProcess, newArea, printed } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { until } from '../../support/records/turns.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -115,4 +116,44 @@ test('a task that is cancelled or waits for a person does not keep the checkout'
   expect(code).not.toBe(1);
   expect(existsSync(path.join(scene.folder, 'left.txt'))).toBe(true);
   expectUntouched(scene, ['?? left.txt']);
+});
+
+test('files that a person changed while the task was paused are theirs, and are saved before it goes on', async () => {
+  const scene = newStatic({ handbacks: never });
+  writeFileSync(path.join(scene.folder, 'clean.txt'), 'as committed\n');
+  scene.git('add', 'clean.txt');
+  scene.git('commit', '--quiet', '--message=chore: clean', '--', 'clean.txt');
+  const begins = 'echo half > half.txt; note started; while :; do sleep 0.1; done';
+  const id = await scene.add('paused', `if test -e half.txt; then ${only('half.txt')}; else ${begins}; fi`);
+  await printed(['orchestrate', '--once'], scene.at);
+  await until(() => existsSync(scene.notes));
+  await printed(['pause', id], scene.at);
+  writeFileSync(path.join(scene.folder, 'late.txt'), 'added meanwhile\n');
+  writeFileSync(path.join(scene.folder, 'clean.txt'), 'edited meanwhile\n');
+  await printed(['resume', id], scene.at);
+  await scene.up();
+  expect(await scene.statuses()).toEqual({ paused: 'done' });
+  expect(scene.git('show', 'HEAD:half.txt')).toBe('half');
+  expectUntouched(scene, ['?? late.txt', 'M clean.txt']);
+  const refs = scene.git('for-each-ref', '--format=%(refname)', 'refs/copse/rescue').split('\n');
+  const saved = refs.map((ref) => scene.git('ls-tree', '--name-only', ref).split('\n'));
+  expect(saved.some((names) => names.includes('late.txt'))).toBe(true);
+});
+
+test('the next agent starts when the processes of a cancelled one are gone', async () => {
+  const scene = newStatic();
+  const ignores = 'echo $$ > "$NOTES.pid"; trap "" TERM; note started; while :; do sleep 0.1; done';
+  const id = await scene.add('ignores', ignores);
+  await printed(['orchestrate', '--once'], scene.at);
+  await until(() => existsSync(scene.notes));
+  const next = `if kill -0 "$(cat "$NOTES.pid")"; then note together; fi; ${makes('next.txt')}`;
+  const two = await scene.add('next', next);
+  const cancelling = copseProcess(['cancel', id], scene.at);
+  await until(async () => (await scene.statuses())['ignores'] === 'cancelled');
+  expect(await scene.why(two)).toContain(`${id} works in the main checkout`);
+  await scene.up();
+  expect((await cancelling).code).toBe(0);
+  expect(await scene.statuses()).toEqual({ ignores: 'cancelled', next: 'done' });
+  expect(readFileSync(scene.notes, 'utf8')).toBe('started\n');
+  expectUntouched(scene);
 });
