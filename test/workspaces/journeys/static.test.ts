@@ -5,9 +5,12 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
+import { work } from '../../../packages/copse/src/workspaces/act/work.ts';
 import { copse, copseProcess, newArea, printed } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { must } from '../../support/records/tasks.ts';
 import { until } from '../../support/records/turns.ts';
+import { Project } from '../../support/workspaces/workspaces.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -156,4 +159,22 @@ test('the next agent starts when the processes of a cancelled one are gone', asy
   expect(await scene.statuses()).toEqual({ ignores: 'cancelled', next: 'done' });
   expect(readFileSync(scene.notes, 'utf8')).toBe('started\n');
   expectUntouched(scene);
+});
+
+test('a checkout whose release was interrupted is looked at again, but not while the same person works there', async () => {
+  const scene = newStatic();
+  await using project = await Project.open(scene.folder, { strategy: 'static' });
+  const id = await project.addTask();
+  await project.prepare(id);
+  writeFileSync(path.join(scene.folder, 'late.txt'), 'added meanwhile\n');
+  const { workspace, reused } = await project.prepare(id);
+  expect({ reused, paths: workspace.checkout?.paths }).toEqual({
+    reused: false,
+    paths: ['a.txt', 'late.txt', 'new.txt'],
+  });
+  expect(scene.git('show', `${workspace.checkout?.rescue}:late.txt`)).toBe('added meanwhile');
+  must(await work(project.context, id, undefined));
+  const byHand = (await project.prepare(id)).workspace;
+  writeFileSync(path.join(scene.folder, 'own.txt'), 'of the work\n');
+  expect(await project.prepare(id)).toMatchObject({ reused: true, workspace: { id: byHand.id } });
 });
