@@ -33,11 +33,13 @@ const FAULTS = [
   'test/machines/faults/{commands,random,way-to-server}.test.ts',
   'test/machines/journeys/{elsewhere,stopped}.test.ts',
   'test/orchestrator/faults/{clock,held-up,hostile,late,orchestrators,random,stopped}.test.ts',
+  'test/orchestrator/journeys/settings-landing.test.ts',
   'test/queue/contract/{checks-place,merge/random,merge/vectors,resolve-generated}.test.ts',
   'test/queue/faults/{landing-steps,promises-fair,promises-foreign,promises-order,random,set-aside,taken-back}.test.ts',
   'test/review/{contract/forges,faults/pull-request-steps}.test.ts',
   'test/workspaces/contract/pool.test.ts',
   'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,others,random,repositories,sweep/killed-and-hostile}.test.ts',
+  'test/workspaces/journeys/static-stopped.test.ts',
 ];
 
 /** They have a long version (test/support/long.ts); `npm run test:faults` runs these and those above, and nothing else. */

@@ -6,8 +6,9 @@
  *
  *   // setting: landing.push, agents.<name>.max
  *
- * Keys are written as in configuration.md. A key with keys below it is shown by those. Of a `type`, each value needs a test:
- * `sources.<name>.type=github`. With `--check` nothing is written; it exits 1 when the page is stale or a key has no test.
+ * Keys are written as in configuration.md. A key that can only be a mapping is shown by the keys below it; one with a short
+ * form needs a test of its own. Of a `type`, each value needs a test: `sources.<name>.type=github`. With `--check` nothing is
+ * written; it exits 1 when the page is stale or a key has no test.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,15 +49,15 @@ export function settingTestsFrom(keys: readonly string[], tags: readonly Tag[]):
 /** Of a schedule, a source may be written inside it: its keys are those of `sources`. */
 const repeated = /^agents\.<name>\.schedules\.<name>\.work_source\./;
 
-/** The keys that have no keys below them. */
+/** The keys that have no keys below them, and those that may also be written without these, such as a check as one line. */
 export function settingKeys(described: readonly Pick<KeyDescription, 'key' | 'type'>[]): readonly string[] {
   const own = described.filter(({ key }) => !repeated.test(key));
   const parents = new Set(
     own.flatMap(({ key }) => key.split('.').map((_, at, all) => all.slice(0, at).join('.'))),
   );
-  const leaves = own.filter(({ key }) => !parents.has(key));
+  const valued = own.filter(({ key, type }) => !parents.has(key) || type !== 'mapping');
   return [
-    ...new Set(leaves.map(({ key, type }) => (isFixed(key, type) ? `${key}=${type.slice(1, -1)}` : key))),
+    ...new Set(valued.map(({ key, type }) => (isFixed(key, type) ? `${key}=${type.slice(1, -1)}` : key))),
   ];
 }
 

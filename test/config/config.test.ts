@@ -222,6 +222,7 @@ describe('the accepted form', () => {
     expect(config.maintenance.worktree_cleanup.max_worktree_age).toBe(14 * 86_400_000);
   });
 
+  // setting: landing.checks.<name>, agents.<name>.hooks.on_error, agents.<name>.working_directory
   test('a short form means the same as the full form', () => {
     const short =
       'landing: { checks: { test: npm test } }\nagents: { a: { working_directory: ../x, hooks: { on_error: y, after_run: { url: "https://h.example.org/x", timeout: 5s } } } }';
@@ -270,11 +271,22 @@ describe('the meaning', () => {
     expect(notifications.events).toEqual(defaultPolicy.notifications.events);
   });
 
+  // setting: policy.max_retries, policy.max_stuck_restarts, policy.poll_interval, policy.lease, policy.lease_renewal
+  // setting: policy.first_backoff, policy.max_backoff, policy.drain_within, policy.context_handoff, policy.snapshot_every
   test('every number a file may change reaches the policy', () => {
     const policy = policyFrom(parse(everyKey).config);
     expect(policy).toMatchObject({
       lease: { durationMs: 60_000, renewEveryMs: 10_000 },
-      orchestration: { maxAgents: 15, pollIntervalMs: 1_000, minFreeDiskBytes: 10 * 1024 ** 3 },
+      orchestration: {
+        maxAgents: 15,
+        pollIntervalMs: 1_000,
+        minFreeMemoryBytes: 512 * 1024 ** 2,
+        minFreeDiskBytes: 10 * 1024 ** 3,
+      },
+      nodes: { drainMs: 1_200_000 },
+      travel: { everyMs: 30_000 },
+      workspace: { commandTimeoutMs: 500 },
+      notifications: { repeatMs: 300_000 },
       retry: { maxRetries: 0, maxStuckRestarts: 1, firstBackoffMs: 0, maxBackoffMs: 600_000 },
       handback: {
         conflict: 3,
@@ -282,6 +294,7 @@ describe('the meaning', () => {
         nothing_committed: 2,
         no_artifact: 3,
         not_imported: 7,
+        branch: 2,
         commit_message: 0,
         accept: 4,
         checks: 5,
@@ -314,6 +327,7 @@ describe('the meaning', () => {
     expect(effectiveAgent(config, 'toString')).toBeUndefined();
   });
 
+  // setting: agents.<name>.docker.enabled
   test('docker.enabled is the same as sandbox: docker', () => {
     const { config } = parse('agents: { a: { docker: { enabled: true } } }');
     expect(effectiveAgent(config, 'a')?.sandbox).toBe('docker');

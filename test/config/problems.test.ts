@@ -149,6 +149,16 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       lines: ['2:1: a tab cannot indent YAML: use spaces.'],
     },
     {
+      mistake: 'a list that is not closed',
+      yaml: 'agents:\n  a:\n    capabilities: [gpu\nlanding: {}\n',
+      lines: ['4:1: a list that begins with [ is not closed with ].'],
+    },
+    {
+      mistake: 'checks as a list',
+      yaml: 'landing:\n  checks: [npm test]\n',
+      lines: ['2:11: landing.checks must be a mapping of keys to values, such as { unit: npm test }.'],
+    },
+    {
       mistake: 'two documents',
       yaml: 'landing: {}\n---\npolicy: {}\n',
       lines: ['2:1: a second document begins here: keep one, without ---.'],

@@ -36,6 +36,7 @@ export function boardOn(
     dependants: (id) => ask('dependants', () => store.dependants(id)),
     countByStatus: () => ask('counts', () => store.countByStatus()),
     dependantGraph: (from) => ask('dependant graph', () => store.dependantGraph(from)),
+    dependsOnCancelled: () => ask('depends on cancelled', () => store.dependsOnCancelled()),
     dependencyGraph: (from) => ask('graph', () => store.dependencyGraph(from)),
     lease: (task) => ask('lease', () => store.leases.get(task)),
     held: () => ask('held', () => store.held()),

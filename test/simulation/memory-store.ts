@@ -142,6 +142,16 @@ export class MemoryStore {
     return graph;
   }
 
+  dependsOnCancelled(): ReadonlyMap<TaskId, readonly TaskId[]> {
+    const isCancelled = (id: TaskId) => this.records.task.get(id)?.state.status === 'cancelled';
+    const live = [...this.records.task.values()].filter(({ state }) => !isFinished(state.status));
+    return new Map(
+      live
+        .map(({ id, dependsOn }) => [id, dependsOn.filter(isCancelled)] as const)
+        .filter(([, over]) => over.length > 0),
+    );
+  }
+
   dependencyGraph(from: readonly TaskId[]): ReadonlyMap<TaskId, readonly TaskId[]> {
     const graph = new Map<TaskId, readonly TaskId[]>();
     const open = [...from];
@@ -280,6 +290,7 @@ export class MemoryStore {
       dependants: async (id) => this.dependants(id),
       countByStatus: async () => this.countByStatus(),
       dependantGraph: async (from) => this.dependantGraph(from),
+      dependsOnCancelled: async () => this.dependsOnCancelled(),
       dependencyGraph: async (from) => this.dependencyGraph(from),
       lease: async (task) => this.leases.get(task),
       held: async () => this.held(),

@@ -239,7 +239,7 @@ describe('permissions', () => {
     expect(isAllowed('accept_edits', shell, '/w')).toBe(false);
   });
 
-  // setting: agents.<name>.permissions.allow
+  // setting: agents.<name>.permissions, agents.<name>.permissions.allow
   test('ask asks for everything, all for nothing, and a list for everything not on it', () => {
     expect([isAllowed('ask', edit, '/w'), isAllowed('all', shell, '/w')]).toEqual([false, true]);
     expect(isAllowed({ allow: ['Bash'] }, shell, '/w')).toBe(true);

@@ -1,5 +1,8 @@
 /** The command line of `sandbox: docker`. No container is started here: what Docker makes of it is not tested. */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 import { expect, it } from 'vitest';
 
 import {
@@ -7,7 +10,12 @@ import {
   dockerArguments,
   dockerProblem,
 } from '../../../packages/copse/src/agents/sandbox/docker.ts';
+import { requireRepository } from '../../../packages/copse/src/compose/open.ts';
+import { openSandbox } from '../../../packages/copse/src/compose/run/sandbox.ts';
+import { effectiveAgent } from '../../../packages/copse/src/config/effective.ts';
+import { configFrom } from '../../../packages/copse/src/config/load.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { newArea, newRepository, plainEnv } from '../../support/cli.ts';
 
 const program = {
   argv: ['sh', '-c', 'echo "$1"', 'sh', '--privileged'] as const,
@@ -28,7 +36,6 @@ const request: DockerRequest = {
   hasTerminal: false,
 };
 
-// setting: agents.<name>.docker.image
 it('the program and its arguments come after the image, so Docker takes none of them as an option', () => {
   expect(dockerArguments(program, request).slice(-6)).toEqual(['some/image:1', ...program.argv]);
 });
@@ -78,16 +85,45 @@ it('there is a terminal only if one was asked for', () => {
   expect(dockerArguments(program, { ...request, hasTerminal: true })).toContain('--tty');
 });
 
-it('is not available without an image, or when Docker does not answer', () => {
+// setting: agents.<name>.docker.enabled, agents.<name>.docker.image, agents.<name>.docker.env
+// setting: agents.<name>.sandbox_write, agents.<name>.sandbox_read
+it('an agent gets the image, the variables and the places that its settings say', async () => {
+  const area = newArea();
+  const cwd = newRepository(area);
+  const [home, bin] = [path.join(area, 'home'), path.join(area, 'bin')];
+  for (const folder of ['home/.ssh', 'home/opened', 'bin'])
+    mkdirSync(path.join(area, folder), { recursive: true });
+  writeFileSync(path.join(bin, 'docker'), '#!/bin/sh\n', { mode: 0o755 });
+  const docker = { enabled: true, image: 'some/image:2', env: { COLOUR: 'green' } };
+  const own = { command: 'true', docker, sandbox_write: ['~/opened'], sandbox_read: ['~/.ssh'] };
+  const agent = effectiveAgent(await configFrom({ agents: { own } }), 'own') ?? expect.fail();
+  const env = { ...plainEnv, HOME: home, PATH: [bin, process.env['PATH']].join(path.delimiter) };
+  const { attempt } = program;
+  const worktreeFolder = path.join(cwd, '.worktrees');
+  const repository = requireRepository({ cwd, env });
+  const around = { repository, root: cwd, worktreeFolder, attempt, env, mayTake: () => true };
+  const environment: Record<string, string> = { COPSE_TASK_ID: 'cp-a1b2', HOME: home, PATH: env.PATH };
+  const sandbox = openSandbox(agent, around) ?? expect.fail();
+  const wrapped = sandbox.wrap({ argv: ['true'], folder: cwd, environment, attempt });
+  sandbox.close();
+  expect(wrapped.argv.slice(-2)).toEqual(['some/image:2', 'true']);
+  expect([wrapped.argv[0], wrapped.environment['COLOUR']]).toEqual([path.join(bin, 'docker'), 'green']);
+  expect(wrapped.argv).toContain('--env=COLOUR');
+  const bound = wrapped.argv.filter((word) => word.startsWith('--mount=type=bind') && word.includes(home));
+  expect(bound).toEqual([
+    `--mount=type=bind,source=${home}/.ssh,target=${home}/.ssh,readonly`,
+    `--mount=type=bind,source=${home}/opened,target=${home}/opened`,
+  ]);
+});
+
+it('is not available when Docker does not answer', () => {
   const found = () => '/usr/bin/docker';
-  expect(dockerProblem(undefined, found, () => null)).toContain('docker.image');
-  expect(dockerProblem('x', found, () => 'no daemon')).toBe('Docker does not answer: no daemon');
+  expect(dockerProblem(found, () => 'no daemon')).toBe('Docker does not answer: no daemon');
   expect(
     dockerProblem(
-      'x',
       () => undefined,
       () => null,
     ),
   ).toContain('outside of the repository');
-  expect(dockerProblem('x', found, () => null)).toBeNull();
+  expect(dockerProblem(found, () => null)).toBeNull();
 });

@@ -1,6 +1,8 @@
 /** What `sandbox: runtime` keeps an agent from, tried from inside by a real one, and what it leaves to it. */
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -26,6 +28,22 @@ const area = newDiskArea();
 
 /** With its reason in the report where it is skipped. */
 const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
+
+/** A server on this machine, and a line for the shell that succeeds if it can be reached. */
+async function reachable() {
+  const server = createServer((_, response) => response.end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const node = `NODE_USE_ENV_PROXY=1 ${quoted(process.execPath)} -e`;
+  return {
+    host,
+    tries: `${node} "fetch('http://${host}').then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"`,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
 
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
   // promise: sandbox-files, sandbox-network, sandbox-hidden
@@ -86,27 +104,38 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
   });
 
   // promise: sandbox-files
+  // setting: agents.<name>.sandbox_write, agents.<name>.sandbox_read
   it('has its accept commands run in the same sandbox', { timeout: 120_000 }, async () => {
     const site = new Site(area);
+    const opened = path.join(site.place, 'opened');
+    mkdirSync(opened);
     const escape =
       'mkdir -p .copse; echo x > "$COPSE_REPO_ROOT/escaped"; echo "$COPSE_SANDBOX" > .copse/accepted';
+    const copy = `cp "$HOME/.ssh/id_ed25519" ${quoted(path.join(opened, 'copy'))}`;
     site.configure({
-      command: `echo ${quoted(escape)} > check.sh && git add check.sh && git commit --quiet --message="feat: check" && copse finish`,
+      command: `${copy} && echo ${quoted(escape)} > check.sh && git add check.sh && git commit --quiet --message="feat: check" && copse finish`,
+      sandbox_write: [opened],
+      sandbox_read: ['~/.ssh/id_ed25519'],
     });
     const id = await site.add('Escape by acceptance', '--accept', 'sh check.sh');
     await site.orchestrate();
     expect(readFileSync(path.join(site.worktree(id), '.copse', 'accepted'), 'utf8')).toBe('runtime\n');
     expect(existsSync(path.join(site.folder, 'escaped'))).toBe(false);
+    expect(readFileSync(path.join(opened, 'copy'), 'utf8')).toBe('secret\n');
     expect(await site.task(id)).toMatchObject({ status: 'in_review' });
   });
 
   // promise: sandbox-files, checks-confined
-  // setting: landing.sandbox
+  // setting: landing.sandbox, landing.sandbox_hosts, landing.sandbox_write, landing.pass_env
   it(
     'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
     { timeout: 120_000 },
     async () => {
       const site = new Site(area);
+      await using local = await reachable();
+      const opened = path.join(site.place, 'opened');
+      mkdirSync(opened);
+      const allowed = `echo x > ${quoted(path.join(opened, 'by check'))}; ${local.tries} && echo reached; `;
       const escape = (name: string) =>
         [
           `echo x > "$COPSE_REPO_ROOT/escaped-${name}"`,
@@ -120,15 +149,21 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
       writeFileSync(path.join(site.folder, 'teardown.sh'), inBase);
       site.configure(
         {
-          command: `echo ${quoted(escape('check'))} > check.sh && echo ${quoted(escape('teardown'))} > teardown.sh && git add --all && git commit --quiet --message="feat: scripts" && copse finish`,
+          command: `echo ${quoted(allowed + escape('check'))} > check.sh && echo ${quoted(escape('teardown'))} > teardown.sh && git add --all && git commit --quiet --message="feat: scripts" && copse finish`,
         },
         {
-          landing: { policy: 'auto', checks: { test: 'sh ./check.sh' } },
+          landing: {
+            policy: 'auto',
+            checks: { test: 'sh ./check.sh' },
+            sandbox_hosts: [local.host],
+            sandbox_write: [opened],
+            pass_env: ['GITLAB_TOKEN'],
+          },
           workspace: { teardown: ['sh ./teardown.sh'] },
         },
       );
       const id = await site.add('Escape later');
-      const env = { ...site.at.env, GH_TOKEN: 'hidden' };
+      const env = { ...site.at.env, GH_TOKEN: 'hidden', GITLAB_TOKEN: 'passed' };
       await copse(['orchestrate', '--until-idle'], { ...site.at, env });
       expect(await site.task(id)).toMatchObject({ status: 'done' });
       await copse(['cleanup', id, '--force'], { ...site.at, env });
@@ -137,6 +172,9 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
       const check = readFileSync(path.join(logs, 'queue', run, 'test.log'), 'utf8');
       const teardown = readFileSync(path.join(logs, id, 'teardown-1.log'), 'utf8');
       expect(teardown).toContain('from the base');
+      expect(check).toMatch(/^reached$/m);
+      expect(check).toContain('GITLAB_TOKEN=passed');
+      expect(readdirSync(opened)).toEqual(['by check']);
       for (const said of [check, teardown]) {
         expect(said).toContain('sandbox: runtime');
         expect(said).toContain('ref: refs/heads/main');
@@ -226,7 +264,7 @@ describe('an agent whose sandbox is not available', () => {
     const nothing = { PATH: onlyGit(area) };
     const cases: readonly (readonly [object, string])[] = [
       [{ sandbox: 'docker', docker: { image: 'some/image' } }, 'Docker does not answer'],
-      [{ sandbox: 'docker' }, 'no image is set: set `docker.image`'],
+      [{ sandbox: 'docker' }, 'no image is set: set agents.agent.docker.image'],
       [
         { sandbox: 'runtime' },
         'the package @anthropic-ai/sandbox-runtime is not installed globally. Install it: npm install --global @anthropic-ai/sandbox-runtime',

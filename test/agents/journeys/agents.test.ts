@@ -81,6 +81,7 @@ test('init proposes working agents, only once, and writes a valid copse.yml', as
   expect(readFileSync(path.join(at.cwd, 'copse.yml'), 'utf8')).toBe('# mine\n');
 });
 
+// setting: agents.<name>.runtime
 test('an agent whose program is missing is named with the way to get it, and is not used', async () => {
   const at = machineWith({});
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { ada: { runtime: codex }, bo: {} }\n');

@@ -193,5 +193,5 @@ test('is shown with the task and with its agent', async () => {
   const { here, dear, unknown } = await threeTasks();
   expect(await printed(['show', dear], here)).toContain('used        1.3M tokens, $12.50\n');
   expect(await printed(['show', unknown], here)).toContain('used        999 tokens, dollars unknown\n');
-  expect(await printed(['agents'], here)).toContain(', registered, 999 tokens, dollars unknown\n');
+  expect(await printed(['agents'], here)).toContain(', 999 tokens, dollars unknown\n');
 });

@@ -89,7 +89,7 @@ describe('finished work', () => {
       'merges a side branch': 'done',
       'leaves a side branch': 'done',
     });
-    expect(await scene.why(id('switches to a branch'))).toContain('HEAD of the worktree is on feature/x');
+    expect(await scene.why(id('switches to a branch'))).toContain('The worktree is on branch feature/x');
   });
 
   test('takes the branches along that were made in its worktree and landed', () => {

@@ -1,6 +1,6 @@
 /** One run in which attempts end in every way there is, and what the hooks of each were told. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -36,6 +36,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Told;
     called.push({ url: request.url ?? '', body });
+    if (request.url === '/never') return;
     const status = request.url === '/moved' ? 302 : request.url === '/refuses' ? 403 : 200;
     response.writeHead(status, { location: '/elsewhere' });
     // Far more than any hook is to read.
@@ -61,6 +62,7 @@ beforeAll(async () => {
   const env = { HOOK_NOTES: notes };
   const tell = ['cat >> "$HOOK_NOTES"', { url: `${base}/told` }];
   const hooks = { on_error: tell, after_run: tell };
+  const never = { url: `${base}/never`, timeout: '300ms' };
   scene = newScene(area, {
     agents: {
       plain: { env, hooks },
@@ -74,7 +76,15 @@ beforeAll(async () => {
       },
       moved: { env, hooks: { before_run: [{ url: `${base}/moved` }] }, capabilities: ['moved'] },
       refused: { env, hooks: { after_run: [{ url: `${base}/refuses` }] }, capabilities: ['refused'] },
+      waiting: { hooks: { before_run: never, on_error: never }, capabilities: ['waiting'] },
+      waited: { hooks: { after_run: never }, capabilities: ['waited'] },
       killing: { env, hooks: { on_error: ['cat >> "$HOOK_NOTES"', KILL] }, capabilities: ['killing'] },
+      rootless: {
+        env,
+        hooks: { on_error: ['echo "in $PWD" >> "$HOOK_NOTES"; rm -rf ./*'] },
+        capabilities: ['rootless'],
+        landing: { target: 'nowhere' },
+      },
       writing: {
         env,
         hooks: { after_run: ['echo "$COPSE_HOOK $COPSE_OUTCOME" > seen'] },
@@ -97,19 +107,23 @@ beforeAll(async () => {
   await add('is announced', 'exit 3', 'calling');
   await add('is announced to a redirect', 'commit z z.txt', 'moved');
   await add('is told in vain', 'commit v v.txt', 'refused');
+  await add('is announced to silence', 'commit s s.txt', 'waiting');
+  await add('is told to silence', 'commit t t.txt', 'waited');
   await add('is killed by its hook', 'exit 5', 'killing');
+  await add('has no base', 'commit b b.txt', 'rootless');
   await add('has a hook that writes', 'commit w w.txt', 'writing');
   await scene.up();
 }, 240_000);
 
 afterAll(() => {
   server.close();
+  server.closeAllConnections();
   endAgents(area);
 });
 
 describe('hooks', () => {
   // promise: hooks-once
-  // setting: agents.<name>.hooks.on_error.url
+  // setting: agents.<name>.hooks.after_run.url, agents.<name>.hooks.on_error.url
   test.each([
     ['finishes', { kind: 'finished', reason: null, summary: 'All of it' }],
     ['crashes', { kind: 'crashed', exitCode: 9 }],
@@ -153,6 +167,22 @@ describe('hooks', () => {
     expect(shown.warnings).toMatchObject([expect.stringMatching(/^hook after_run failed: .*answered 403$/)]);
   });
 
+  // setting: agents.<name>.hooks.before_run.timeout, agents.<name>.hooks.after_run.timeout
+  // setting: agents.<name>.hooks.on_error.timeout
+  test('wait for an address as long as its timeout', async () => {
+    const late = /hook (\w+) failed: http:\/\/127\.0\.0\.1:\d+\/…: it did not answer within 0\.3 s/g;
+    const said = async (title: string) => {
+      // Only the log of its runner says that on_error failed.
+      const logs = path.join(scene.folder, '.copse', 'logs', id(title));
+      const files = readdirSync(logs, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+      const texts = files.map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'utf8'));
+      const found = [await scene.why(id(title)), ...texts].join('\n').matchAll(late);
+      return [...new Set(Array.from(found, ([, hook]) => hook))];
+    };
+    expect(await said('is announced to silence')).toEqual(['before_run', 'on_error']);
+    expect(await said('is told to silence')).toEqual(['after_run']);
+  });
+
   // promise: hooks-once
   test('that began when their process was killed are not run again, and that is told', async () => {
     const task = id('is killed by its hook');
@@ -165,6 +195,16 @@ describe('hooks', () => {
     expect(await scene.why(task)).toContain(
       'The hook on_error began and its process ended before it: it is not run again.',
     );
+  });
+
+  // promise: checkout-untouched
+  test('without a worktree run in an empty folder, never in the main checkout', () => {
+    const places = readFileSync(notes, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('in '));
+    expect(places).toHaveLength(1);
+    expect(places[0]).toContain(path.join('.copse', 'tmp'));
+    expect(existsSync(path.join(scene.folder, 'copse.yml'))).toBe(true);
   });
 
   test('leave files that do not keep the worktree of landed work', async () => {

@@ -218,6 +218,7 @@ describe('an agent that reports for another task', () => {
 });
 
 describe('an agent whose task was taken over', () => {
+  // setting: policy.lease_renewal
   test('loses its lease at the next change of the board, before it would renew it', async () => {
     const { project, task } = await newSession();
     const { board, policy } = project.context;

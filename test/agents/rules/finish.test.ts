@@ -122,10 +122,14 @@ describe('the finish gate', () => {
     it('takes commits that were made in the worktree, with a note', () => {
       expect(gate({ head: onOwn, merge: merged })).toMatchObject({
         kind: 'passed',
-        notes: [expect.stringContaining('HEAD of the worktree is on feature, not on cp-0001/login')],
+        notes: [
+          expect.stringContaining(
+            'The worktree is on branch feature, not on cp-0001/login. Copse took the commits from feature.',
+          ),
+        ],
       });
       expect(gate({ head: detached, merge: merged })).toMatchObject({
-        notes: [expect.stringContaining('HEAD of the worktree is detached')],
+        notes: [expect.stringContaining('The worktree has a detached HEAD, not')],
       });
     });
 

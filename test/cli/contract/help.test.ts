@@ -106,6 +106,7 @@ describe('copse help <topic>', () => {
   test('agents is a command and a topic, and machines may be called several machines', async () => {
     const text = await printed(['help', 'agents'], at);
     expect(text).toContain('Usage: copse agents');
+    expect(text).toContain('\nTopic agents: which programs can be agents, and how they run\n\n');
     expect(text).toContain('Runtimes: ');
     expect(await printed(['help', 'several', 'machines'], at)).toBe(await printed(['help', 'machines'], at));
   });

@@ -39,7 +39,7 @@ const outputs = ['running 14 tests â€¦', null, 'Edited src/auth/login.ts (+14 âˆ
 const needs = [
   [
     'question',
-    'its agent asks for a decision: Delete the old table, or keep both for a release?',
+    'Its agent asks for a decision: Delete the old table, or keep both for a release?',
     'restart %',
   ],
   ['permission', 'asks to use Bash: npm install --save-dev left-pad', 'answer %'],

@@ -66,8 +66,11 @@ test('a task that the person works on names the person and how to finish it', as
   expect(next).toEqual([`copse finish ${id}`, `copse pause ${id}`, `copse cancel ${id}`]);
   const refused = await copse(['finish', id], at);
   expect(refused.code).toBe(4);
-  expect(commandsIn(refused.stderr)[0]).toMatch(/^git -C \S.* commit/);
-  expect(refused.stderr).toContain(path.basename(worktree));
+  expect(commandsIn(refused.stderr)).toEqual([`copse finish ${id} --no-changes`, `copse finish ${id}`]);
+  writeFileSync(path.join(worktree, 'new.txt'), 'x\n');
+  const dirty = await copse(['finish', id], at);
+  expect(commandsIn(dirty.stderr)[0]).toMatch(/^git -C \S.* commit/);
+  expect(dirty.stderr).toContain(path.basename(worktree));
 });
 
 test('a task that no agent started has no terminal, and the reason says so', async () => {
@@ -110,6 +113,12 @@ test('a conflict names the merge that lands it, and a review of it offers no app
     `copse merge ${other.id}`,
     `git -C ${shellWord(worktree)} merge --abort`,
   ]);
+  const unfinished = await why(at, other.id);
+  expect(unfinished.because.join('\n')).toContain('A merge in its worktree is not finished.');
+  expect(unfinished.next.slice(0, 2)).toEqual([
+    `cd ${shellWord(worktree)}`,
+    `git -C ${shellWord(worktree)} merge --abort`,
+  ]);
   writeFileSync(path.join(worktree, 'same.txt'), 'both\n');
   git(worktree, 'commit', '--quiet', '--all', '--message=merge main');
   expect((await copse(['merge', other.id], at)).code).toBe(0);
@@ -138,4 +147,27 @@ test('resume says that the configured agents cannot run here', async () => {
   await answer(['pause', id], at);
   const { stderr } = await copse(['resume', id], at);
   expect(stderr).toContain(`${id} cannot start. None of the agents in copse.yml can run here.`);
+});
+
+test('an agent whose program is missing, or that copse.yml lost or only just got', async () => {
+  const scene = newScene(area, {
+    agents: { plain: {}, gone: { command: '/no/such' }, crashes: {} },
+    policy: { max_retries: 0 },
+  });
+  const stuck = await scene.add('stuck', 'true', '--agent', 'gone');
+  const failed = await scene.add('failed', 'exit 9', '--agent', 'crashes');
+  await scene.up();
+  const { because, next } = await why(scene.at as At, stuck);
+  expect(because.join('\n')).toContain('Install it, or correct agents.gone.command in copse.yml');
+  expect(next[0]).toBe(`copse restart ${stuck}`);
+  const silent = await copse(['logs', failed], scene.at);
+  expect(silent.stderr).toContain('No output (agent crashes).');
+  const file = path.join(scene.folder, 'copse.yml');
+  writeFileSync(file, 'agents: { plain: { command: "true" }, fresh: { command: "true" } }\n');
+  const early = await copse(['add', 'early', '--agent', 'fresh'], scene.at);
+  expect(early.stderr).toContain('The accepted copse.yml has no agent "fresh".');
+  expect(commandsIn(early.stderr)).toEqual(['copse config accept']);
+  await printed(['config', 'accept', '--yes'], scene.at);
+  const { next: steps } = await why(scene.at as At, failed);
+  expect(steps.slice(0, 2)).toEqual([`copse edit ${failed} --no-agent`, `copse restart ${failed}`]);
 });

@@ -185,6 +185,19 @@ describe('doctor', () => {
     expect(of('agents')?.remedy).toContain('copse config accept');
   });
 
+  test('says which program of a command it does not find, and which it cannot check', async () => {
+    const cwd = newRepository(area);
+    const agents = { gone: '/no/such', lost: './no-such.sh -x', there: 'sh -c true', shell: '$PROGRAM' };
+    const lines = Object.entries(agents).map(([name, command]) => `  ${name}: { command: "${command}" }\n`);
+    writeFileSync(path.join(cwd, 'copse.yml'), `agents:\n${lines.join('')}`);
+    const { code, stdout } = await copse(['doctor'], { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/✗ agents +agent gone: program \/no\/such not found\n/);
+    expect(stdout).toMatch(/✗ agents +agent lost: program \.\/no-such\.sh not found\n/);
+    expect(stdout).toMatch(/✓ agents +there can run here\n/);
+    expect(stdout).toMatch(/✓ agents +shell: .*not checked\n/);
+  });
+
   test('puts no tick before what cannot be confined', async () => {
     const cwd = newRepository(area);
     const { stdout } = await copse(['doctor'], { cwd });

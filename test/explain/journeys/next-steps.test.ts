@@ -22,6 +22,8 @@ async function follow(scene: Scene, id: string, index: number): Promise<string |
   if (command === undefined) return undefined;
   const [program, ...argv] = command.split(' ');
   expect(program).toBe('copse');
+  // It would start the tasks that the next commands are for.
+  if (argv[0] === 'orchestrate') argv.push('--dry-run');
   const { code, stderr } = await copse(argv, scene.at);
   expect({ command, code, stderr }).toMatchObject({ command, code: 0 });
   return argv[0];
@@ -85,7 +87,7 @@ test('of tasks that wait, that a person has, and that are over', async () => {
     'edit',
     'cancel',
   ]);
-  expect(await followAll(scene, 'ready', await three())).toEqual(['work', 'cancel']);
+  expect(await followAll(scene, 'ready', await three())).toEqual(['orchestrate', 'work', 'cancel']);
   const byHand = await three();
   for (const id of byHand) {
     const { worktree } = await answer<{ worktree: string }>(['work', id], scene.at);
@@ -144,6 +146,7 @@ test('of a task whose worktree is there names the move of files into it, and the
   const { because } = await why(scene, id);
   expect(because).toContain(`To move the change into its worktree: copse rescue move ${id}`);
   expect((await copse(['rescue', 'move', id], scene.at)).stdout).toContain('moved  astray.txt');
+  expect((await why(scene, id)).because.join('\n')).not.toContain('copse rescue move');
 });
 
 test('of a done task does not name a worktree that is gone, and the refusal of a move names nothing refused', async () => {

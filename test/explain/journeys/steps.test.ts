@@ -66,6 +66,24 @@ test('a task that a person put down can be continued by hand too, when there is 
   expect(commandsIn(await printed(['why', id], { cwd }))).toEqual(steps);
 });
 
+test('each command for finished work has a label, and so has the way back from the queue', async () => {
+  const cwd = newWith(`${AGENT}landing: { policy: review }\n`);
+  const [{ id }] = await newTasks(['a'], { cwd });
+  const { worktree } = await answer<{ worktree: string }>(['work', id], { cwd });
+  expect(worktree).toContain(id);
+  execFileSync('git', ['commit', '--quiet', '--allow-empty', '--message', 'feat: it'], { cwd: worktree });
+  await printed(['finish', id], { cwd });
+  const labelled = [
+    `    To look at it and decide:\n  → copse review ${id}\n`,
+    `    To land it without a review:\n  → copse merge ${id}\n`,
+    `    To let its agent continue:\n  → copse resume ${id}\n`,
+  ].join('');
+  expect(await printed(['why', id], { cwd })).toContain(labelled);
+  await printed(['review', id, '--approve'], { cwd });
+  await printed(['queue', 'cancel', id], { cwd });
+  expect(await printed(['why', id], { cwd })).toContain('    A person took it out of the queue.\n');
+});
+
 test('worktrees call none active whose task is paused', async () => {
   const cwd = newRepository(area);
   const [{ id }] = await newTasks(['a'], { cwd });

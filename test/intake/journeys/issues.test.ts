@@ -129,6 +129,17 @@ describe.each(['github', 'gitlab', 'linear'] as const)('at %s', (kind) => {
     expect(server.writes).toHaveLength(count);
   });
 
+  // setting: sources.<name>.status_comments
+  test('hears nothing with status_comments: false', async () => {
+    const site = await newIssueSite(area, kind, { status_comments: false });
+    const issue = site.server.file('Login');
+    await printed(['sources', 'sync'], site.at);
+    const [{ id } = { id: '' }] = await tasksOf(site);
+    await printed(['work', id], site.at);
+    await printed(['sources', 'sync'], site.at);
+    expect([issue.comments, site.server.writes]).toEqual([[], []]);
+  });
+
   test('a rate limit is obeyed by the next command, and shown', async () => {
     const site = await newIssueSite(area, kind);
     const { server, at } = site;

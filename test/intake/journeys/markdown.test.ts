@@ -95,6 +95,16 @@ describe('a program', () => {
     });
   });
 
+  // setting: sources.<name>.timeout
+  test('that takes longer than its time is ended', async () => {
+    const site = newSourceSite(area, { type: 'command', command: 'exec sleep 600', timeout: '200ms' });
+    const { code, stderr } = await copse(['sources', 'sync'], site.at);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('took longer than 0.2 s'),
+    });
+  });
+
   test('of the repository is not run: landed work could change it', async () => {
     const files = { items: '#!/bin/sh\ntouch ran\n' };
     const site = newSourceSite(area, { type: 'command', command: './items' }, { files });

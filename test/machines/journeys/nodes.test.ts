@@ -29,7 +29,7 @@ let [here, there]: [RunOptions, RunOptions] = [{ cwd: '' }, { cwd: '' }];
 
 beforeAll(() => {
   [here, there] = [
-    { cwd: newScene(area).folder, env },
+    { cwd: newScene(area, { policy: { drain_within: '7m' } }).folder, env },
     { cwd: newScene(area).folder, env },
   ];
 });
@@ -175,6 +175,7 @@ describe('a node that drains', () => {
     await answer(['cancel', id], here);
   });
 
+  // setting: policy.drain_within
   it('does not leave while it takes work or has some', async () => {
     await printed(['up', '--once'], here);
     expect(await refused('node', 'leave', 'build-1')).toContain('while its orchestrator takes work');
@@ -188,6 +189,7 @@ describe('a node that drains', () => {
     expect(await refused('move', id, '--to', 'build-1')).toContain('works on it by hand');
     await answer(['cancel', id], here);
     await answer(['node', 'drain', 'build-1'], here);
+    expect(await printed(['events'], here)).toMatch(/drains within 7 min\n*$/);
     expect(await printed(['node', 'leave', 'build-1'], here)).toContain('Node build-1 left the board.');
     expect(await refused('node', 'leave', 'build-1')).toContain('it left the board');
     const left = (await nodes('--all')).flatMap(({ name, leftAt }) => (leftAt === null ? [] : [name]));

@@ -172,15 +172,17 @@ describe('the gate', () => {
     const conflict = await scene.why(id('collides for ever'));
     expect(conflict).toContain('which moved meanwhile:\n      a.txt\n');
     expect(conflict).not.toMatch(/finish/);
-    expect(conflict).toContain(`    Its agent resolves it:\n  → copse resume ${id('collides for ever')}\n`);
     expect(conflict).toContain(
-      `    You resolve it, then copse merge ${id('collides for ever')}:\n  → copse sync ${id('collides for ever')} --conflict\n`,
+      `    To let its agent resolve it:\n  → copse resume ${id('collides for ever')}\n`,
+    );
+    expect(conflict).toContain(
+      `    To resolve it yourself, then copse merge ${id('collides for ever')}:\n  → copse sync ${id('collides for ever')} --conflict\n`,
     );
     expect(conflict).toContain(`      ${id('collides, first')}: collides, first\n`);
     const accept = await scene.why(id('is never accepted'));
     expect(accept).toContain('Accept command failed (exit code 3): echo no such luck; exit 3');
     expect(accept).toContain(
-      `    Lands it without its accept command:\n  → copse merge ${id('is never accepted')}\n`,
+      `    To land it although its accept command failed:\n  → copse merge ${id('is never accepted')}\n`,
     );
     // Only the last try's output, not that of all tries.
     expect(accept.split('\n').filter((line) => line.trim() === 'no such luck')).toHaveLength(1);

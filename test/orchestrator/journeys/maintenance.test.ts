@@ -69,10 +69,11 @@ test('without cleanup_on_startup, a start sweeps nothing', async () => {
   expect(existsSync(worktree(scene, task))).toBe(true);
 });
 
-// setting: agents.<name>.workspace.cleanup_on_failure
+// setting: workspace.cleanup_on_failure, agents.<name>.workspace.cleanup_on_failure
 test('cleanup_on_failure removes the worktree of a failed task, rescued first; its branch stays, and so do the worktrees of other agents', async () => {
-  const agents = { tidy: { workspace: { cleanup_on_failure: true } }, plain: {} };
-  const scene = newScene(area, { agents, policy: { max_retries: 1 } });
+  const agents = { tidy: {}, plain: { workspace: { cleanup_on_failure: false } } };
+  const sections = { workspace: { cleanup_on_failure: true } };
+  const scene = newScene(area, { agents, sections, policy: { max_retries: 1 } });
   const script = 'commit part part.txt; echo "only here" > mine.txt; exit 1';
   const gone = await scene.add('gone', script, '--agent', 'tidy');
   const kept = await scene.add('kept', script, '--agent', 'plain');

@@ -62,7 +62,7 @@ describe('a run until idle', () => {
     const { code, stdout, stderr } = await copse(['orchestrate', '--until-idle'], scene.at);
     expect({ code, stderr }).toEqual({ code: 5, stderr: `copse: ${id} needs you.\n  → copse status\n` });
     expect(stdout).toContain('Idle: ');
-    expect(stdout).toContain(`    its agent asks for a decision: Which?\n    → copse restart ${id}`);
+    expect(stdout).toContain(`    Its agent asks for a decision: Which?\n    → copse restart ${id}`);
   });
 
   test('succeeds when every task is done', async () => {

@@ -82,7 +82,7 @@ describe('a run', () => {
       start: false,
       because: `It waits for ${id('area, outer')}: their areas overlap (src/a/*.ts and src/**).`,
     });
-    expect(of('nobody can')?.because).toContain('the agent plain does not offer cobol');
+    expect(of('nobody can')?.because).toContain('agent plain lacks cobol');
     expect(of('comes later')).toBeUndefined();
     expect(plan.filter(({ start }) => start)).toHaveLength(4);
   });
@@ -155,6 +155,8 @@ describe('a run', () => {
     expect(stdout.length).toBeGreaterThan(10_000_000);
   });
 
+  // setting: agents.<name>.hooks.before_run, agents.<name>.hooks.after_run, agents.<name>.hooks.on_error
+  // setting: policy.max_retries
   test('runs the hooks around each attempt, and shows the output of a failed one', async () => {
     const [good, bad] = [id('has hooks'), id('has hooks, fails')];
     const hooks = readFileSync(path.join(area, 'hooks'), 'utf8').trimEnd().split('\n');

@@ -70,7 +70,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       (lines) =>
         lines.some((line) => line.includes(`stuck       ${asks}`)) &&
         lines.some((line) => line.startsWith('1 needs you · 2 working · 1 pending')) &&
-        lines.filter((line) => line.includes(' plain registered ')).length === 2,
+        lines.filter((line) => line.includes(' plain ')).length === 2,
     );
     const panel = before.slice(before.findIndex((line) => line.startsWith('── ')));
     expect(panel.filter((line) => line !== '')).toEqual([
@@ -78,11 +78,11 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       '1 needs you · 2 working · 1 pending',
       'NEEDS YOU (1)',
       expect.stringMatching(new RegExp(`^\\? ${asks} +\\d+s asks$`)),
-      '    its agent asks for a decision: Which one?',
+      '    Its agent asks for a decision: Which one?',
       expect.stringContaining(`    → copse restart ${asks}`),
       'WORKING (2)',
-      expect.stringMatching(new RegExp(`^\\* ${long} +\\d+s plain registered 多言語 title .*…$`)),
-      expect.stringMatching(new RegExp(`^\\* ${short} +\\d+s plain registered short$`)),
+      expect.stringMatching(new RegExp(`^\\* ${long} +\\d+s plain 多言語 title .*…$`)),
+      expect.stringMatching(new RegExp(`^\\* ${short} +\\d+s plain short$`)),
       '1 pending: copse list --status pending',
     ]);
     // Never wider than the terminal, and the steady part is there once.
@@ -101,7 +101,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     expect(after.slice(-5)).toEqual([
       'Stopped.',
       expect.stringMatching(new RegExp(`^ {2}stuck ${asks} \\(\\d+s\\) asks$`)),
-      '    its agent asks for a decision: Which one?',
+      '    Its agent asks for a decision: Which one?',
       expect.stringContaining(`    → copse restart ${asks}`),
       'ended with 0',
     ]);

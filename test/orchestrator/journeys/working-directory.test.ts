@@ -44,7 +44,13 @@ test('an agent with a working_directory works, lands and cleans up there, and no
   const scene = withOther(other);
   await scene.up();
   const before = stateOf(scene.folder);
-  const id = await scene.add('build it', 'pwd >> "$NOTES"; commit built built.txt', '--agent=there');
+  const trap = path.join(area, 'trap');
+  const planted = JSON.stringify({ agents: { there: { workspace: { teardown: [`touch '${trap}'`] } } } });
+  const id = await scene.add(
+    'build it',
+    `printf '%s' '${planted.replaceAll("'", `'\\''`)}' > copse.yml; git add copse.yml; commit built built.txt`,
+    '--agent=there',
+  );
   await scene.up();
   expect(await scene.statuses()).toEqual({ 'build it': 'done' });
   expect(stateOf(scene.folder)).toBe(before);
@@ -53,6 +59,8 @@ test('an agent with a working_directory works, lands and cleans up there, and no
   expect(git(other, 'worktree', 'list').split('\n')).toHaveLength(1);
   expect(git(other, 'status', '--short')).toBe('');
   expect(readdirSync(scene.folder)).not.toContain('built.txt');
+  // Settings are those of the board's repository: files that land elsewhere decide nothing.
+  expect(existsSync(trap)).toBe(false);
   expect(await scene.why(id)).toContain('build it');
   expect(await printed(['show', id], scene.at)).toContain(other);
 });

@@ -82,11 +82,20 @@ describe('a ready task', () => {
       kind: 'waiting',
       waiting: {
         kind: 'agent',
-        reasons: [expect.stringMatching(/claude does not offer rust/), expect.stringMatching(/codex/)],
+        reasons: [expect.stringMatching(/claude lacks rust/), expect.stringMatching(/codex/)],
       },
     });
     expect(schedule({ agents: [] }).place(task())).toMatchObject({
       waiting: { reasons: ['no agent is installed or configured (copse agents detect)'] },
+    });
+  });
+
+  it('for one agent that cannot take it has a reason for that agent alone', () => {
+    expect(schedule().place(task({ agent: brand<AgentName>('codex'), requires: ['rust'] }))).toMatchObject({
+      waiting: { reasons: ['it is for agent codex, which lacks rust'] },
+    });
+    expect(schedule().place(task({ agent: brand<AgentName>('gone') }))).toMatchObject({
+      waiting: { reasons: ['it is for agent gone, which is not in the accepted copse.yml'] },
     });
   });
 

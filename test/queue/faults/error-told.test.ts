@@ -21,8 +21,8 @@ test('why, queue and doctor tell the last error of a queue, and no longer once i
   const lock = path.join(scene.folder, '.git', 'refs', 'copse', 'candidate', 'main.lock');
   mkdirSync(path.join(lock, 'in the way'), { recursive: true });
   await expect(scene.lead()).rejects.toThrow('candidate');
-  const lines = async () => must(await whyTask(context, id)).because.join('\n');
-  expect(await lines()).toMatch(/The queue is stalled: the queue cannot go on: .*candidate/);
+  const lines = async () => must(await whyTask(context, id, { isOrchestrated: false })).because.join('\n');
+  expect(await lines()).toMatch(/the queue is stalled: the queue cannot go on: .*candidate/);
   expect(await lines()).not.toMatch(/lands within|about grafts|hint:/);
   const at = { cwd: scene.folder };
   const { queues } = await answer<{ queues: { stalled: { reason: string } | null }[] }>(['queue'], at);

@@ -88,7 +88,7 @@ test('how a conflict was resolved is still known after the landing', async () =>
   const context = await scene.open();
   const note = 'Resolved by merge driver: list.txt';
   const [first, second] = await Promise.all(
-    [plain, resolved].map(async (id) => must(await whyTask(context, id)).because),
+    [plain, resolved].map(async (id) => must(await whyTask(context, id, { isOrchestrated: false })).because),
   );
   expect([first, second].filter((lines) => lines?.includes(note))).toHaveLength(1);
   expect(await scene.events('landing.noted')).toMatchObject([{ note }]);

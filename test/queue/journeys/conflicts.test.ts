@@ -210,8 +210,12 @@ test('an original that was resumed stays as it is: a resolving task that lands l
   expect(await scene.statuses()).toMatchObject({ second: 'cancelled', 'Resolve: second': 'done' });
 });
 
-test('on_conflict: skip sets it aside, others continue, and a resume gets the conflict', async () => {
-  const { scene, first, other } = await collide({ sections: { landing: { on_conflict: 'skip' } } });
+// setting: agents.<name>.landing.on_conflict
+test('on_conflict: skip of an agent sets it aside, others continue, and a resume gets the conflict', async () => {
+  const { scene, first, other } = await collide({
+    agents: { plain: { landing: { on_conflict: 'skip' } } },
+    sections: { landing: { on_conflict: 'task' } },
+  });
   expect(await scene.statuses()).toEqual({ first: 'done', second: 'needs_attention', waits: 'pending' });
   expect(await scene.why(other)).toContain(`      ${first}: first\n`);
   expect((await scene.events()).filter(({ type }) => type === 'task.handed_back')).toEqual([]);

@@ -94,7 +94,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     );
     expect(after).toMatch(new RegExp(`^done +${good} landed as `, 'm'));
     expect(after).toMatch(
-      new RegExp(`^handed back +${bad} The checks failed twice with ${bad} merged into main$`, 'm'),
+      new RegExp(`^handed back +${bad} Check "\\w+" failed \\(exit code \\d+\\); 2 runs failed on `, 'm'),
     );
     expect(after).toContain('expected 3 but got 4');
     for (const line of after.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -124,6 +124,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
   });
 });
 
+// setting: landing.slots
 test('piped, --watch prints one view without colours', async () => {
   const { scene, ids } = await reviewed([['plain', PLAIN]]);
   await printed(['queue', 'retry', ...ids], scene.at);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { QueueWorld, batchesOf, namesOf, waits } from './world.ts';
 
 describe('what MERGE-QUEUE.md promises of the decision', () => {
+  // setting: landing.slots
   it('1: with every_commit_green each commit was checked, and batches are of one', () => {
     const world = new QueueWorld({ everyCommitGreen: true, slots: 3 }).add('abcdef');
     world.decide();

@@ -247,7 +247,7 @@ describe('an entry', () => {
     const state = { status: 'checking', since: now, candidate: tip, intent } as const;
     expect(only({ entries: [landing('a', { state, waiting: { kind: 'no_slot' } })] })).toMatchObject({
       state: 'landing',
-      why: 'landing: main moves to it',
+      why: 'landing now',
     });
   });
 

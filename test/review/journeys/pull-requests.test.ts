@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
 import { ForgeServer } from '../../support/forge-server/server.ts';
 import { hook, likeGitlab, newRemote } from '../../support/forge-server/remotes.ts';
-import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { type Scene, type SceneOptions, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -17,15 +17,17 @@ interface Options {
   readonly kind?: 'github' | 'gitlab' | undefined;
   readonly workspace?: Readonly<Record<string, unknown>>;
   readonly landing?: Readonly<Record<string, unknown>>;
+  readonly agents?: NonNullable<SceneOptions['agents']>;
   readonly isLoggedIn?: boolean;
 }
 
 type Site = Scene & { readonly forge: ForgeServer; readonly bare: string };
 
 async function newSite(options: Options = {}): Promise<Site> {
-  const { kind, workspace = {}, landing = { policy: 'pr' }, isLoggedIn = true } = options;
+  const { kind, workspace = {}, landing = { policy: 'pr' }, agents = { plain: {} } } = options;
+  const { isLoggedIn = true } = options;
   const forged = kind === undefined ? {} : { forge: kind };
-  const scene = newScene(area, { sections: { workspace, landing: { ...landing, ...forged } } });
+  const scene = newScene(area, { agents, sections: { workspace, landing: { ...landing, ...forged } } });
   const bare = newRemote(area);
   scene.git('remote', 'add', 'origin', bare);
   scene.git('push', '--quiet', '--set-upstream', 'origin', 'main');
@@ -48,8 +50,10 @@ const shown = (site: Site, id: string) => answer<Shown>(['show', id], site.at);
 const once = (site: Site) => copse(['orchestrate', '--once'], site.at);
 
 describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
+  // setting: agents.<name>.workspace.create_pr
   test('finished work is pushed and opened with texts of the task and its agent; merged there, it is done and its dependants start', async () => {
-    const site = await newSite({ kind });
+    const agents = { plain: { workspace: { create_pr: true } } };
+    const site = await newSite({ kind, agents, landing: {} });
     const id = await site.add(
       'Add a "file"',
       `copse ledger add decision 'Plain text, @everybody: $(id)'; commit one one.txt; copse finish --summary 'One file.'`,

@@ -52,6 +52,8 @@ describe('a URI', () => {
 });
 
 test.each([
+  ['of git', '.git'],
+  ['of git in capitals', '.GIT'],
   ['a folder', 'a/b'],
   ['a way out', '..'],
   ['a way out of Windows', '..\\x'],

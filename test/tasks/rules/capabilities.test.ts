@@ -96,14 +96,14 @@ describe('taking a task', () => {
     expect(canTake({ requires: [], agent: agentName('ada') }, ada)).toEqual({ kind: 'can' });
     expect(canTake({ requires: [], agent: agentName('bob') }, ada)).toEqual({
       kind: 'cannot',
-      reason: 'it is for the agent bob, not for ada',
+      reason: 'it is for agent bob, not for ada',
     });
   });
 
   test('a named agent still needs every capability, and the reason lists the missing ones', () => {
     expect(canTake({ requires: ['gpu', 'typescript', 'rust'], agent: agentName('ada') }, ada)).toEqual({
       kind: 'cannot',
-      reason: 'the agent ada does not offer gpu, rust',
+      reason: 'it is for agent ada, which lacks gpu, rust',
     });
   });
 });

@@ -539,6 +539,10 @@ describe('the clock of the trash', () => {
     expect(looks(0, 9_000, 9_001, 9_005.9, 9_006)).toEqual([0, 0, 0, 0, 9_006]);
   });
 
+  it('does not take a small step back during a jump for its end', () => {
+    expect(looks(0, 9_000, 8_999.9, 9_000)).toEqual([0, 0, 0, 0]);
+  });
+
   it('forgets a jump that was taken back', () => {
     expect(looks(0, 9_000, 1, 2)).toEqual([0, 0, 1, 2]);
     expect(looks(0, 9_000, 90_000, 90_005, 90_006)).toEqual([0, 0, 0, 0, 90_006]);

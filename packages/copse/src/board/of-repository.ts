@@ -49,10 +49,11 @@ async function refuseOtherPlace(
   if (task && repositoryOf(task, rootOf) !== root) throw new WorkElsewhere(task, repositoryOf(task, rootOf));
 }
 
-/** The task that the event gives to a session or a worktree. */
+/** The task that the event gives to a session, a worktree or a queue. */
 function takenBy(event: BoardEvent): TaskId | undefined {
   switch (event.type) {
     case 'workspace.prepared':
+    case 'landing.queued':
       return event.task;
     case 'task.claimed':
     case 'task.resumed':

@@ -94,6 +94,8 @@ export interface BoardReader {
   dependants(id: TaskId): Promise<readonly TaskId[]>;
   /** The unfinished tasks that depend on each of these, and on each of those in turn. */
   dependantGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
+  /** The unfinished tasks that depend on cancelled ones, each with those. */
+  dependsOnCancelled(): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
   /** What each task reachable from these depends on. */
   dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
   lease(task: TaskId): Promise<Lease | undefined>;

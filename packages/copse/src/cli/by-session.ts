@@ -74,7 +74,7 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
   fail(
     'not_this_session',
     `Session ${shown(author.session)} may not run ${shown(what)}: agents may only read, add tasks and report about their own task.`,
-    'copse stuck --reason "…" # asks a person to do it',
+    'copse stuck --reason "…" # to ask a person to do it',
     'copse finish',
   );
 }

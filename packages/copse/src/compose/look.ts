@@ -61,6 +61,7 @@ export async function openLook(
   const config = await configOf(repository);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
   const context = await openContext(surroundings, undefined, options);
+  const asked = () => openGit(openTrustedDir(repository), context.policy);
   return {
     unusable,
     context: {
@@ -71,7 +72,9 @@ export async function openLook(
       disk,
       git: {
         detectBase: () => detectBase(repository, context.policy),
-        tip: (name) => openGit(openTrustedDir(repository), context.policy).tip(name),
+        look: (path) => asked().look(path),
+        tip: (name) => asked().tip(name),
+        uncommitted: (path) => asked().uncommitted(path),
       },
       landing: landingFor(config.landing, config.workspace),
       machine,

@@ -277,7 +277,7 @@ export async function openWorkspaces(
     settings: workspace,
     settingsOf: async (name) => {
       const { effectiveAgent } = await import('../config/effective.ts');
-      return effectiveAgent(await configOf(repository), name)?.workspace;
+      return effectiveAgent(await configOf(ofBoard), name)?.workspace;
     },
     target,
     method,

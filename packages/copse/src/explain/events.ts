@@ -145,7 +145,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       if (task === undefined || (await firstWithEscape(board, known, event.at)) !== task) return undefined;
       const move =
         event.paths.length === 0 ? '' : ` To move the change into its worktree: copse rescue move ${task}`;
-      return line('escaped', 'bad', task, `${describeEscape(event, known)}${move}`);
+      return line('warning', 'bad', task, `${describeEscape(event, known)}${move}`);
     }
     case 'session.attention': {
       const task = event.attention && (await taskOf('session', event.id));

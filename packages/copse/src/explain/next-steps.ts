@@ -4,10 +4,11 @@ import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
 import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
+import { unfinishedSteps } from '../queue/rules/unfinished.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
 import { agentCanTake } from '../machines/rules/offer.ts';
 import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
-import { shellWord } from '../kernel/shell.ts';
+import { shellWord, splitFirstStep } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
@@ -18,6 +19,8 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
   const byAgent = async () =>
     (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
+  const continuing = async () =>
+    `${await byAgent()} # ${(await hasAgent(context, task)) ? 'to let its agent continue' : 'to continue yourself'}`;
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
@@ -33,23 +36,22 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'paused':
       return [...new Set([await byAgent(), await byHand()]), cancel];
     case 'stuck':
-      return [...(await answers(context, task, byHand)), cancel];
+      return [...firstStep(state), ...(await answers(context, task, byHand)), cancel];
     case 'failed':
       // It becomes ready, whether or not an agent can take it.
-      return [`copse restart ${id}`, cancel];
+      return [...otherAgent(context, task), `copse restart ${id}`, cancel];
     case 'in_review':
-      return [`copse review ${id}`, `copse merge ${id}`, await byAgent(), cancel];
+      return [...reviewSteps(state, id), await continuing(), cancel];
     case 'needs_attention': {
       if (state.because === 'conflict') return [...(await conflictSteps(context, task)), cancel];
-      const agentToo = (await hasAgent(context, task)) ? [`${await byAgent()} # its agent goes on`] : [];
-      const merge =
-        state.because === 'accept'
-          ? [`copse merge ${id} # lands it without its accept command`]
-          : [`copse merge ${id}`];
+      const why =
+        state.because === 'accept' ? 'to land it although its accept command failed' : 'after your fix';
       return [
-        ...agentToo,
-        `${await byHand()} # you go on yourself`,
-        ...(canMerge(state) ? merge : []),
+        ...new Set([await continuing(), `${await byHand()} # to continue yourself`]),
+        ...(canMerge(state) ? [`copse merge ${id} # ${why}`] : []),
+        ...(isWithoutResult(state)
+          ? [`${await byHand()} && copse finish ${id} --no-changes # if there is nothing to change`]
+          : []),
         cancel,
       ];
     }
@@ -70,19 +72,54 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   }
 }
 
+/** What Copse asks for before a restart can succeed. */
+function firstStep({
+  isByCopse,
+  reason,
+}: Extract<TaskSummary['state'], { status: 'stuck' }>): readonly string[] {
+  const { command } = splitFirstStep(reason);
+  return isByCopse && command !== null ? [command] : [];
+}
+
+type InReview = Extract<TaskSummary['state'], { status: 'in_review' }>;
+
+/** With a pull request it lands there. */
+function reviewSteps({ pullRequest }: InReview, id: TaskId): readonly string[] {
+  const landing = pullRequest === null ? 'to land it without a review' : 'to land it here anyway';
+  return [`copse review ${id} # to look at it and decide`, `copse merge ${id} # ${landing}`];
+}
+
+/** Only a person who holds the task can report that there is nothing to change. */
+function isWithoutResult({ because }: { readonly because: AttentionCause }): boolean {
+  return because === 'nothing_committed' || because === 'no_artifact';
+}
+
 /** Its agent resolves a conflict, or a person does it in its worktree. */
 async function conflictSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id } = task;
   const byAgent = (await hasAgent(context, task))
-    ? [`copse resume ${id}${sameCommand(context)} # its agent resolves it`]
+    ? [`copse resume ${id}${sameCommand(context)} # to let its agent resolve it`]
     : [];
+  const unfinished = await unfinishedIn(context, task);
+  if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
   if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself`];
-  return [...byAgent, `copse sync ${id} --conflict # you resolve it, then copse merge ${id}`];
+  return [...byAgent, `copse sync ${id} --conflict # to resolve it yourself, then copse merge ${id}`];
+}
+
+/** A merge, rebase or the like that is not finished in its worktree on this machine. */
+export async function unfinishedIn(
+  context: Pick<LookContext, 'board' | 'git' | 'node'>,
+  { id }: Pick<Task, 'id'>,
+): Promise<{ readonly worktree: string; readonly operation: string } | null> {
+  const worktree = (await workspaceOf(context, id))?.worktree?.path;
+  const facts = worktree === undefined ? undefined : await context.git.look(worktree);
+  if (worktree === undefined || facts?.state !== 'healthy' || facts.operation === null) return null;
+  return { worktree, operation: facts.operation };
 }
 
 /** Whether it has commits, and nothing uncommitted beside them. */
 export function canMerge({ because }: { readonly because: AttentionCause }): boolean {
-  return because !== 'dirty' && because !== 'nothing_committed' && because !== 'no_artifact';
+  return because !== 'dirty' && !isWithoutResult({ because });
 }
 
 /** The task's worktree on this machine, if `copse work` would ask what to do with it. */
@@ -137,12 +174,22 @@ async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<r
   return branch ? [`copse diff ${id}`, `git merge ${shellWord(branch)}`] : [];
 }
 
+/** Its agent is no longer in copse.yml: a restart alone would wait for it. */
+function otherAgent({ agents, unusable = [] }: LookContext, { id, agent }: TaskSummary): readonly string[] {
+  if (agent === null || agents.length === 0) return [];
+  return [...agents, ...unusable].some(({ name }) => name === agent) ? [] : [withAnyAgent(id)];
+}
+
+function withAnyAgent(id: TaskId): string {
+  return `copse edit ${id} --no-agent`;
+}
+
 function otherAgents(
   { agents, unusable = [] }: LookContext,
   { id, agent, requires }: TaskSummary,
 ): readonly string[] {
   return [
-    ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [`copse edit ${id} --no-agent`]),
+    ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [withAnyAgent(id)]),
     ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires`]),
     agents.length + unusable.length === 0 ? 'copse agents detect' : 'copse agents',
   ];
@@ -153,6 +200,8 @@ async function withoutUnmet(
   { id, dependsOn }: TaskSummary,
 ): Promise<readonly string[]> {
   const statuses = await board.statuses(dependsOn);
+  const over = dependsOn.find((one) => statuses.get(one) === 'cancelled');
+  if (over !== undefined) return [`copse edit ${id} --not-depends ${over}`, `copse why ${over}`];
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   if (unmet === undefined) return [];
   return [...(statuses.has(unmet) ? [`copse why ${unmet}`] : []), `copse edit ${id} --not-depends ${unmet}`];

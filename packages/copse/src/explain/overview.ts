@@ -6,20 +6,18 @@
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
-import { scheduleFacts } from '../agents/act/schedule-facts.ts';
-import type { Session } from '../agents/rules/session/session.ts';
-import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
+import { type Session, reportedPhase } from '../agents/rules/session/session.ts';
+import type { NodeId, Timestamp } from '../kernel/ids.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
-import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
-import { preferApart } from '../radar/prefer-apart.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
 import { canMerge, nextSteps } from './next-steps.ts';
+import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
 import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
 import {
@@ -33,8 +31,17 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
-import { attentionDetails, firstLine, restartText, sentence } from './rules/status.ts';
-import { describeWaiting, lackOfAgents, startsText } from './rules/waiting.ts';
+import {
+  attentionDetails,
+  beginsWithClause,
+  capitalised,
+  dependsOnCancelled,
+  firstLine,
+  restartText,
+  sentence,
+} from './rules/status.ts';
+import { lackOfAgents, withStep } from './rules/waiting.ts';
+import { type ReadyFate, loadFates } from './ready.ts';
 
 export interface OverviewOptions {
   /** Whether an orchestrator runs on this machine. */
@@ -56,6 +63,7 @@ export async function loadOverview(
   const queues = counts.landing > 0 ? await loadQueues(context, context.landing) : [];
   const asked = [
     ...(await needsOfTasks(context, counts)),
+    ...(await needsOfPending(context, counts)),
     ...agents.flatMap((agent) => needOfAgent(agent, at) ?? []),
     ...queues.flatMap((queue) => needOfQueue(queue) ?? []),
   ];
@@ -114,7 +122,7 @@ async function needsOfTasks(
       since: state.since,
       ...why,
       ...(restart !== null && {
-        reason: `${restart}; ${why.reason}`,
+        reason: `${capitalised(restart)}; ${why.reason}`,
         details: `${sentence(restart)}\n${why.details}`,
       }),
       command,
@@ -122,6 +130,26 @@ async function needsOfTasks(
     });
   }
   return needs;
+}
+
+/** Tasks that depend on a cancelled one: they start only after a person has changed that. */
+async function needsOfPending(
+  context: LookContext,
+  counts: Readonly<Record<TaskStatus, number>>,
+): Promise<readonly Need[]> {
+  if (counts.pending === 0 || counts.cancelled === 0) return [];
+  const blocked = await context.board.dependsOnCancelled();
+  const needs = [...blocked].map(async ([id, over]): Promise<readonly Need[]> => {
+    const task = await context.board.get('task', id);
+    if (task?.state.status !== 'pending') return [];
+    const { title, state, agent } = task;
+    const reason = dependsOnCancelled(over);
+    const [step = `copse why ${id}`] = await nextSteps(context, task);
+    const about = { task: id, title, status: state.status, since: state.since, agent };
+    const words = { reason, details: sentence(reason), command: splitRemark(step).command };
+    return [{ ...about, kind: 'dependency', ...words }];
+  });
+  return (await Promise.all(needs)).flat();
 }
 
 /** Undefined: it goes on without a person. */
@@ -134,23 +162,28 @@ function needOf(
   const reason = stopped.clause === null ? stopped.reason : `${stopped.clause}: ${stopped.reason}`;
   switch (state.status) {
     case 'stuck':
-      return { kind: state.isByCopse ? 'failed' : 'question', reason, details: state.reason };
+      return {
+        kind: state.isByCopse ? 'failed' : 'question',
+        reason: capitalised(reason),
+        details: state.reason,
+      };
     case 'in_review': {
       const { pullRequest } = state;
       if (pullRequest?.is === 'wanted') return undefined;
-      return { kind: 'review', reason, details: pullRequest === null ? reason : summarise(pullRequest) };
+      const text = capitalised(reason);
+      return { kind: 'review', reason: text, details: pullRequest === null ? text : summarise(pullRequest) };
     }
     case 'needs_attention': {
       const { text, more } = attentionDetails(state);
       return {
         kind: 'attention',
-        reason,
+        reason: beginsWithClause(state) ? capitalised(reason) : reason,
         details: [text, ...more].join('\n'),
         ...(!canMerge(state) && { hasNothingToLand: true }),
       };
     }
     case 'failed':
-      return { kind: 'failed', reason, details: state.reason };
+      return { kind: 'failed', reason: capitalised(reason), details: state.reason };
     default:
       return undefined;
   }
@@ -194,12 +227,16 @@ function needOfAgent(
   if (question !== undefined) {
     // A line cannot show all of a question, so the command is the one that does.
     const command = `copse answer ${id}`;
-    const words = { reason: questionClause(question), details: questionText(question, at), command };
+    const words = {
+      reason: capitalised(questionClause(question)),
+      details: questionText(question, at),
+      command,
+    };
     return { ...about, kind: 'permission', since: question.since, ...words };
   }
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return undefined;
-  const reason = waitingClause(attention, message);
+  const reason = capitalised(waitingClause(attention, message));
   return {
     ...about,
     kind: 'waiting',
@@ -218,13 +255,14 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
     if (reason === null || !waitsForPerson(reason)) continue;
     const words = waitText(reason);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
-    return { ...about, kind: 'landing', reason: firstLine(words), details: words, command: 'copse queue' };
+    const said = `The queue waits: ${firstLine(words)}`;
+    return { ...about, kind: 'landing', reason: said, details: words, command: 'copse queue' };
   }
   return undefined;
 }
 
 async function workingOf(
-  { board, node, runners }: LookContext,
+  { board, clock, node, policy, runners }: LookContext,
   agents: readonly AgentAtWork[],
 ): Promise<readonly WorkingTask[]> {
   const working: WorkingTask[] = [];
@@ -235,6 +273,8 @@ async function workingOf(
     const { claim, since, status } = state;
     const isHere = claim.node === node;
     const isByHand = claim.isByHand ?? false;
+    const silentMs = clock.now() - running.renewedAt;
+    const lapsed = isHere && !isByHand && isLapsed(silentMs, policy) ? lapsedText(silentMs, policy) : null;
     working.push({
       task: id,
       title,
@@ -242,9 +282,9 @@ async function workingOf(
       since,
       agent: claim.agent,
       isByHand,
-      phase: session?.state.phase ?? null,
+      phase: reportedPhase(session?.state.phase),
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
-      lastLine: isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null,
+      lastLine: lapsed ?? (isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null),
       ...(hasTerminal && { hasTerminal }),
     });
   }
@@ -265,33 +305,24 @@ function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
   }));
 }
 
-/** Placed one after another, as an orchestrator does it. */
 async function loadReady(
   context: LookContext,
   running: readonly RunningTask[],
   { isOrchestrated, readyLimit }: Required<OverviewOptions>,
 ): Promise<readonly ReadyTask[]> {
-  const { board, policy } = context;
+  const { board } = context;
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit: readyLimit });
-  const facts = await scheduleFacts(context, running, await board.openLandings());
-  const scheduler = new Scheduler(facts, policy.orchestration);
-  const whys = new Map<TaskId, string>();
-  for (const task of preferApart(context, ready)) {
-    const placement = scheduler.place(task);
-    whys.set(
-      task.id,
-      placement.kind === 'waiting'
-        ? describeWaiting(placement.waiting, facts.at)
-        : isOrchestrated
-          ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
-          : `Starts with ${placement.agent} when an orchestrator runs`,
-    );
-  }
+  const fates = await loadFates(context, ready, running, isOrchestrated);
   return ready.map(({ id, title, state }) => ({
     task: id,
     title,
     status: state.status,
     since: state.since,
-    why: whys.get(id) ?? '',
+    why: readyText(fates.get(id)),
   }));
+}
+
+/** In one line. That no orchestrator runs is said once, above all tasks. */
+function readyText(fate: ReadyFate | undefined): string {
+  return fate === undefined ? '' : withStep(fate.text, fate.step);
 }

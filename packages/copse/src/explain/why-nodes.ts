@@ -10,13 +10,13 @@ import type { Task } from '../tasks/rules/task.ts';
 export async function whyNodes(
   { board, node: here, policy }: LookContext,
   task: Task,
-  waiting: WaitingFor,
+  { waiting, isOrchestrated }: { readonly waiting: WaitingFor | null; readonly isOrchestrated: boolean },
 ): Promise<readonly string[]> {
-  if (!CONCERNS_NODES.has(waiting.kind)) return [];
+  if (waiting === null ? isOrchestrated : !CONCERNS_NODES.has(waiting.kind)) return [];
   const nodes = await loadNodes({ board });
   if (nodes.length < 2) return [];
   const target = nodes.find(({ node }) => node.id === task.moveTo?.node);
-  if (waiting.kind === 'moved' && target !== undefined) {
+  if (waiting?.kind === 'moved' && target !== undefined) {
     const able = nodeTakesNow(task, target.node, target.silentMs, policy.nodes);
     return able.kind === 'can' ? [] : [`It cannot go there now: ${able.reason}.`];
   }

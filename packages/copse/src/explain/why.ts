@@ -4,14 +4,16 @@ import { isHeldByHand } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
-import { describeEscape } from '../workspaces/rules/escape.ts';
+import { type Escape, describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
+import type { EntryStanding } from '../queue/rules/view/standing.ts';
+import type { StoredWaitReason } from '../queue/rules/wait-reason.ts';
+import { splitFirstStep } from '../kernel/shell.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
-import { named } from '../kernel/text.ts';
-import { Scheduler } from '../orchestrator/rules/schedule.ts';
+import { named, shown } from '../kernel/text.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -19,24 +21,27 @@ import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
-import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
+import { howItLanded, lastHandback, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { whyNodes } from './why-nodes.ts';
 import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
-import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
-import type { Attention } from '../agents/rules/session/session.ts';
-import { hasWorktree, nextSteps } from './next-steps.ts';
+import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
+import { unfinishedText } from '../queue/rules/unfinished.ts';
+import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
+import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
   attentionDetails,
+  attentionText,
+  dependsOnCancelled,
   doneText,
   failureClause,
   firstLine,
@@ -45,7 +50,7 @@ import {
   statusTexts,
   stuckClause,
 } from './rules/status.ts';
-import { describeWaiting, startsText } from './rules/waiting.ts';
+import { loadFates } from './ready.ts';
 
 export interface Why {
   readonly task: Task;
@@ -54,13 +59,19 @@ export interface Why {
   readonly next: readonly string[];
 }
 
-export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome<Why>> {
+export async function whyTask(
+  context: LookContext,
+  id: TaskId,
+  { isOrchestrated }: { readonly isOrchestrated: boolean },
+): Promise<Outcome<Why>> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
     return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
+  const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
-    ...(await reasonsOf(context, task)),
+    ...(ready?.because ?? (await reasonsOf(context, task))),
+    ...(await handedBackBefore(context, task)),
     ...(await restarts(context, task)),
     ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
     ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
@@ -69,7 +80,9 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(question);
-  return { kind: 'done', value: { task, because, next: [...answers, ...(await nextSteps(context, task))] } };
+  const recovery = !isOrchestrated && (await hasLapsed(context, task)) ? ['copse orchestrate'] : [];
+  const next = [...answers, ...recovery, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
+  return { kind: 'done', value: { task, because, next } };
 }
 
 async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -78,7 +91,8 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'pending':
       return whyPending(context, task);
     case 'ready':
-      return whyReady(context, task);
+      // See `whyReady`.
+      return [];
     case 'in_progress':
       return whyRunning(context, task);
     case 'landing':
@@ -86,7 +100,10 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'paused':
       return [sentence(statusTexts.paused)];
     case 'stuck':
-      return [`${sentence(stuckClause(state)).slice(0, -1)}: ${state.reason}`];
+      return [
+        `${sentence(stuckClause(state)).slice(0, -1)}: ${withoutFirstStep(state)}`,
+        ...(await unfoundProgram(context, task)),
+      ];
     case 'in_review':
       return [
         ...(state.pullRequest === null ? [sentence(statusTexts.in_review)] : explain(state.pullRequest)),
@@ -96,9 +113,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
-        ...(state.because === 'nothing_committed' || state.because === 'no_artifact'
-          ? [await unchanged(context, task)]
-          : []),
+        ...(state.because === 'conflict' ? await unfinishedMerge(context, task) : []),
         ...(await describeResolver(context, task)),
       ];
     case 'failed':
@@ -114,6 +129,26 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+/** The shell could not start the program of its agent. */
+async function unfoundProgram({ board }: LookContext, { state, session }: Task): Promise<readonly string[]> {
+  if (state.status !== 'stuck' || !state.isByCopse || !/exit code 12[67]\)/.test(state.reason)) return [];
+  const agent = session === null ? undefined : (await board.get('session', session))?.agent;
+  if (agent === undefined) return [];
+  return [`Install it, or correct agents.${agent}.command in copse.yml and run: copse config accept`];
+}
+
+/** The command that comes first is among the next steps. */
+function withoutFirstStep({ isByCopse, reason }: Extract<Task['state'], { status: 'stuck' }>): string {
+  return isByCopse ? splitFirstStep(reason).reason : reason;
+}
+
+/** Of a task that crashed after that: the crash alone would hide why its agent had to continue. */
+async function handedBackBefore({ board }: LookContext, task: Task): Promise<readonly string[]> {
+  if (task.retries === 0 || isFinished(task.state.status)) return [];
+  const event = await lastHandback(board, task);
+  return event === null ? [] : [`Handed back before: ${attentionText(event)}.`];
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -145,10 +180,9 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
   return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
 }
 
-/** Only a person who holds the task can report this, hence both commands. */
-async function unchanged(context: LookContext, { id }: Task): Promise<string> {
-  const resume = (await hasWorktree(context, { id })) ? ' --resume' : '';
-  return `If there is nothing to change: copse work ${id}${resume} && copse finish ${id} --no-changes`;
+async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
+  const unfinished = await unfinishedIn(context, task);
+  return unfinished === null ? [] : [sentence(unfinishedText(unfinished.operation))];
 }
 
 /** What its agent or a person said when it finished, and the warnings of the gate. */
@@ -201,11 +235,15 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
   const move = `To move the change into its worktree: copse rescue move ${id}`;
-  return [
-    describeEscape(escape, tasks),
-    ...files,
-    ...(files.length > 0 && (await hasWorktree(context, { id })) ? [move] : []),
-  ];
+  const canMove =
+    files.length > 0 && (await hasWorktree(context, { id })) && (await isThere(context, escape));
+  return [describeEscape(escape, tasks), ...files, ...(canMove ? [move] : [])];
+}
+
+/** Whether the main checkout still has one of the changes. */
+async function isThere({ git, root }: LookContext, { paths }: Pick<Escape, 'paths'>): Promise<boolean> {
+  const { changed, untracked } = await git.uncommitted(root);
+  return [...changed, ...untracked].some((path) => paths.includes(path));
 }
 
 const LISTED = 10;
@@ -213,44 +251,70 @@ const LISTED = 10;
 async function whyPending({ board }: LookContext, task: Task): Promise<readonly string[]> {
   const statuses = await board.statuses(task.dependsOn);
   const unmet = task.dependsOn.filter((id) => statuses.get(id) !== 'done');
-  const lines = unmet.map((id) => {
+  const over = unmet.filter((id) => statuses.get(id) === 'cancelled');
+  const rest = unmet.filter((id) => statuses.get(id) !== 'cancelled');
+  const lines = rest.map((id) => {
     const status = statuses.get(id);
     return `  ${id} ${status === undefined ? 'was deleted' : statusPredicate(status)}`;
   });
-  return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`}:`, ...lines];
-}
-
-async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
-  const { board, policy } = context;
-  const running = await observeRunning(context, new LeaseAges());
-  const facts = await scheduleFacts(context, running, await board.openLandings());
-  const placement = new Scheduler(facts, policy.orchestration).place(task);
-  const crashes = await lastCrash(context, task);
-  if (placement.kind === 'waiting')
-    return [
-      describeWaiting(placement.waiting, facts.at),
-      ...(await whyNodes(context, task, placement.waiting)),
-      ...crashes,
-    ];
   return [
-    `It is ready. A running orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}. If none is running: copse orchestrate`,
-    ...passedOver(context, task),
-    ...crashes,
+    ...(over.length === 0 ? [] : [sentence(dependsOnCancelled(over))]),
+    ...(rest.length === 0 && over.length > 0
+      ? []
+      : [`It waits for ${rest.length === 1 ? 'a task' : `${rest.length} tasks`}:`, ...lines]),
   ];
 }
+
+interface WhyReady {
+  readonly because: readonly string[];
+  readonly next: readonly string[];
+}
+
+/** The text of `copse status`, and the command that lets it start. */
+async function whyReady(context: LookContext, task: Task, isOrchestrated: boolean): Promise<WhyReady> {
+  const { board } = context;
+  const running = await observeRunning(context, new LeaseAges());
+  const urgent = await board.tasks({ statuses: ['ready'], order: 'urgent', limit: PLACED });
+  const ready = urgent.some(({ id }) => id === task.id) ? urgent : [...urgent, task];
+  const fate = (await loadFates(context, ready, running, isOrchestrated)).get(task.id);
+  if (fate === undefined) return { because: [], next: [] };
+  const { text, step, waiting, agent } = fate;
+  const isUnstarted = !isOrchestrated && waiting?.kind !== 'agent' && waiting?.kind !== 'moved';
+  const starts = isUnstarted ? `${NONE_RUNS}; one starts it with ${agent}` : text;
+  const crash = waiting?.kind === 'delay' && waiting.delay.because === 'crash' && task.retries > 0;
+  const because = [
+    ...(waiting !== null && isUnstarted ? [sentence(NONE_RUNS)] : []),
+    ...(crash ? [] : [waiting === null ? `It is ready. ${sentence(starts)}` : text]),
+    ...(await whyNodes(context, task, { waiting, isOrchestrated })),
+    ...(waiting === null ? passedOver(context, task) : []),
+    ...(await lastCrash(context, task, crash ? waiting.delay.until - context.clock.now() : undefined)),
+  ];
+  const start = isUnstarted ? ['copse orchestrate'] : [];
+  return { because, next: step === null ? start : [step, ...start] };
+}
+
+const NONE_RUNS = 'No orchestrator is running here';
+
+/** As many as `copse status` places. */
+const PLACED = 50;
 
 function passedOver(context: LookContext, task: Task): readonly string[] {
   const { clock, policy } = context;
   const other = loadCollisions(context).with(task);
   const leftMs = task.state.since + policy.radar.preferMs - clock.now();
   if (other === undefined || leftMs <= 0) return [];
+  const found = findingsOf(lastSighting(context.radar)?.pairs ?? [], task.id).find(
+    (one) => one.other === other,
+  );
+  const [file] = found !== undefined && 'files' in found.verdict ? found.verdict.files : [];
+  const changed = file === undefined ? 'has changed files in its areas' : `changes ${shown(file)} too`;
   return [
-    `For up to ${Math.ceil(leftMs / 60_000)} min, equally urgent tasks start first: the branch of ${other} has changed files in its areas.`,
+    `For up to ${Math.ceil(leftMs / 60_000)} min, equally urgent tasks start first: the branch of ${other} ${changed}.`,
   ];
 }
 
 async function whyRunning(context: LookContext, task: Task): Promise<readonly string[]> {
-  const { board, clock, node } = context;
+  const { board, clock, node, policy } = context;
   if (task.state.status !== 'in_progress') return [];
   const { claim, since } = task.state;
   const attempt = await board.get('attempt', claim.attempt);
@@ -267,11 +331,14 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
   const name = (await severalNodes(board)).get(claim.node);
   const elsewhere = name === undefined ? `machine ${claim.node}` : `node ${name}`;
   const where = claim.node === node ? 'this machine' : elsewhere;
-  const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
+  const phase = reportedPhase(live?.phase);
+  const silentMs = lease === undefined ? null : Math.max(0, clock.now() - lease.renewedAt);
+  if (silentMs !== null && isLapsed(silentMs, policy) && claim.node === node)
+    return [`${lapsedText(silentMs, policy)} An orchestrator recovers the task.`];
   return [
-    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}, in phase ${live?.phase ?? 'unknown'}.`,
+    `${agentNamed(claim.agent)} has been working on it for ${spanText(Math.max(1_000, clock.now() - since))} on ${where}${phase === null ? '' : `, in phase ${phase}`}.`,
     ...(task.moveTo == null ? [] : [`It goes to node ${task.moveTo.name} as soon as its work is saved.`]),
-    ...(seen === null ? [] : [`Its runner was last heard from ${seen} s ago.`]),
+    ...(silentMs === null ? [] : [`Its runner was last heard from ${Math.round(silentMs / 1_000)} s ago.`]),
     ...(attempt.travelProblem === undefined ? [] : [attempt.travelProblem]),
     ...(board.engine === 'postgres' && claim.node !== node
       ? [await snapshotText(board, task.id, clock.now())]
@@ -280,6 +347,13 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),
   ];
+}
+
+/** Its runner on this machine let its lease run out: only an orchestrator goes on with it. */
+async function hasLapsed({ board, clock, node, policy }: LookContext, { id, state }: Task): Promise<boolean> {
+  if (state.status !== 'in_progress' || state.claim.node !== node || state.claim.isByHand) return false;
+  const lease = await board.lease(id);
+  return lease !== undefined && isLapsed(clock.now() - lease.renewedAt, policy);
 }
 
 /** Its agent is gone, and its processes cannot be ended (agents/act/recover.ts). */
@@ -318,18 +392,28 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    standingSentence(entry.standing),
+    ...(entry.standing.kind === 'stalled' && queue.stalled !== null
+      ? []
+      : [standingSentence(entry.standing)]),
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
     ...(queue.isLed || entry.standing.kind === 'no_leader' || (await loadPaused(board, landing))
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
+    ...stallLines(queue.stalled?.reason, entry.standing),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
   ];
+}
+
+/** Nothing when the entry waits for the same reason: its own sentence says it. */
+function stallLines(stalled: StoredWaitReason | undefined, standing: EntryStanding): readonly string[] {
+  if (stalled === undefined) return [];
+  const why = waitText(stalled);
+  if (standing.kind === 'held' && waitText(standing.reason) === why) return [];
+  return [`It waits, because the queue is stalled: ${why}.`];
 }
 
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
@@ -343,12 +427,24 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
 }
 
-async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {
+/** `Crashed once: the agent program ended with exit code 1; retry in 15 s.`, then the details of the last crash. */
+async function lastCrash(
+  { board }: LookContext,
+  task: Task,
+  retryMs: number | null = null,
+): Promise<readonly string[]> {
   if (task.retries === 0) return [];
   const attempts = await board.list('attempt', { task: task.id });
   const ended = attempts.findLast(({ end }) => end !== null)?.end;
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const last = ended && ended.reason !== 'crashed' ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : '';
-  return [`It crashed ${times(task.retries)}${last}.`, ...(crash ? [crash.text] : [])];
+  const [first = '', ...details] = crash?.text.split('\n') ?? [];
+  const error = /^The attempt crashed: (.*?)\.?$/.exec(first)?.[1];
+  const retry = retryMs === null ? '' : `; retry in ${spanText(Math.ceil(retryMs / 1_000) * 1_000)}`;
+  return [
+    `Crashed ${times(task.retries)}${last}${error === undefined ? '' : `: ${error}`}${retry}.`,
+    ...(error === undefined && first !== '' ? [first] : []),
+    ...details,
+  ];
 }

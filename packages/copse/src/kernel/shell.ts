@@ -21,6 +21,20 @@ function escape(character: string): string {
     : String.raw`\u${code.toString(16).padStart(4, '0')}`;
 }
 
+const FIRST = ' First: ';
+
+/** A reason that is stored as text, with the command that removes it. */
+export function withFirstStep(reason: string, command: string): string {
+  return reason + FIRST + command;
+}
+
+export function splitFirstStep(text: string): { readonly reason: string; readonly command: string | null } {
+  const at = text.indexOf(FIRST);
+  return at === -1
+    ? { reason: text, command: null }
+    : { reason: text.slice(0, at), command: text.slice(at + FIRST.length) };
+}
+
 export interface NextStep {
   readonly command: string;
   readonly remark: string | null;

@@ -7,7 +7,7 @@ import type { SnapshotReason } from '../board/rules/snapshots.ts';
 import type { RunContext } from '../queue/context.ts';
 import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
 import { tidyShared } from '../workspaces/discard/drop-shared.ts';
-import { tidy } from '../workspaces/discard/tidy.ts';
+import { finishRemovals, tidy } from '../workspaces/discard/tidy.ts';
 import { type SweepMemory, maintain } from './maintain.ts';
 import { needsTending, tend } from '../workspaces/act/tend.ts';
 
@@ -45,6 +45,7 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
       const problems = await tidy(context, leftovers);
       if (problems.length > 0) throw new Error(problems.join(' '));
     });
+    await attempt('Leftovers in another repository could not be deleted', () => tidyElsewhere(context));
     await attempt('The sweep is not complete', () =>
       maintain(context, { leftovers, memory, signal: stopping, isStart, onSwept }),
     );
@@ -54,6 +55,16 @@ export async function keepUp(context: RunContext, options: KeepUpOptions): Promi
       await attempt('Snapshots on the remote could not be removed', () => tidyShared(context));
     }
     await clock.sleep(policy.maintenance.tendEveryMs, signal);
+  }
+}
+
+/** Where agents with a `working_directory` work: removals that a kill ended are finished there too. */
+async function tidyElsewhere({ elsewhere }: RunContext): Promise<void> {
+  for (const root of elsewhere?.roots ?? []) {
+    const other = await elsewhere?.at(root);
+    if (other === undefined) continue;
+    await finishRemovals(other);
+    if (await needsTending(other, undefined)) await tend(other);
   }
 }
 

@@ -100,7 +100,7 @@ async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pas
   const { board, clock } = context;
   if ((await board.held()).some(({ task }) => !pass.running.some((one) => one.task.id === task.id)))
     return false;
-  if ((await board.openLandings()).some(({ waiting }) => waiting === null)) return false;
+  if ((await orchestrator.openLandings()).some(({ waiting }) => waiting === null)) return false;
   if ((await plannedRestarts(context)).length > 0) return false;
   const now = clock.now();
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });

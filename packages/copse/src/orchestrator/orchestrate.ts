@@ -192,6 +192,11 @@ export class Orchestrator {
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }
 
+  /** Of every repository that it works in. */
+  openLandings(): Promise<readonly Landing[]> {
+    return this.#repositories.landings();
+  }
+
   /** Nothing runs in the background. */
   get isQuiet(): boolean {
     return (

@@ -86,7 +86,7 @@ export interface LookContext
       | 'target'
     > {
   readonly clock: Timer;
-  readonly git: Pick<Git, 'detectBase' | 'tip'>;
+  readonly git: Pick<Git, 'detectBase' | 'look' | 'tip' | 'uncommitted'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
   readonly radar: RadarSight & Pick<Radar, 'memory'>;
   readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf' | 'known' | 'processesOf'>;

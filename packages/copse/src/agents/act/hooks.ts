@@ -39,7 +39,8 @@ export interface HookRequest {
 }
 
 interface HookPlace {
-  readonly folder: string;
+  /** Null: an empty one, because there is no worktree. */
+  readonly folder: string | null;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -73,14 +74,16 @@ export async function runHook(context: RunContext, request: HookRequest): Promis
 
 /** Null: it has not begun. */
 async function lookEarlier(
-  { node, occupancy }: RunContext,
+  { node, occupancy, pid }: RunContext,
   { hooks }: Attempt,
   hook: HookName,
 ): Promise<HookResult | null> {
   const run = hooks?.[hook];
   if (run === undefined) return null;
   if (run.end !== undefined) return { kind: 'none' };
-  if (run.by.node === node && (await occupancy.isAlive(run.by))) return { kind: 'running' };
+  // This process runs one at a time for each task: one of its own that has no end could not be recorded.
+  const isAnother = run.by.node === node && run.by.pid !== pid;
+  if (isAnother && (await occupancy.isAlive(run.by))) return { kind: 'running' };
   return {
     kind: 'cut_off',
     note: `The hook ${hook} began and its process ended before it: it is not run again.`,
@@ -138,14 +141,15 @@ async function runSteps(
   };
   const input = `${JSON.stringify(hookView(facts))}\n`;
   let problem: string | null = null;
+  let unrun: string | null = null;
   for (const step of grouped(agent.hooks[hook])) {
-    problem =
-      'url' in step
-        ? await call(context, hook, step, input)
-        : await runCommands(context, request, { attempt, task }, { facts, input, lines: step.lines });
+    if ('url' in step) problem = await call(context, hook, step, input);
+    else if (request.isElsewhere) unrun = `hook ${hook} did not run here: the worktree is on another machine`;
+    else
+      problem = await runCommands(context, request, { attempt, task }, { facts, input, lines: step.lines });
     if (problem !== null) break;
   }
-  return problem;
+  return problem ?? unrun;
 }
 
 type HookStep = EffectiveAgent['hooks'][HookName][number];
@@ -180,24 +184,25 @@ async function runCommands(
   records: HookRecords,
   { facts, input, lines }: { facts: HookFacts; input: string; lines: readonly string[] },
 ): Promise<string | null> {
-  const { hook, agent, attempt, isElsewhere = false, leavesNothing = false } = request;
+  const { hook, agent, attempt, leavesNothing = false } = request;
   const { home, hooks, policy } = context;
   if (hooks === undefined) return null;
-  if (isElsewhere) return `hook ${hook} did not run here: the worktree is on another machine`;
   const commands = hooks.commandsOf(brand<AgentName>(agent.name), attempt);
   try {
     const place = request.place ?? (await findPlace(context, request, records, commands));
     if (place === null) return `hook ${hook} did not run: there is no worktree that its sandbox could open`;
-    const outcome = await commands.run({
-      name: `${attempt}-${hook}`,
-      commands: lines,
-      folder: place.folder,
-      env: { ...place.environment, ...hookVariables(facts) },
-      timeoutMs: policy.workspace.commandTimeoutMs,
-      logFolder: `${home}/.copse/logs/${records.task.id}`,
-      input,
-      leavesNothing,
-    });
+    const runIn = (folder: string) =>
+      commands.run({
+        name: `${attempt}-${hook}`,
+        commands: lines,
+        folder,
+        env: { ...place.environment, ...hookVariables(facts) },
+        timeoutMs: policy.workspace.commandTimeoutMs,
+        logFolder: `${home}/.copse/logs/${records.task.id}`,
+        input,
+        leavesNothing,
+      });
+    const outcome = place.folder === null ? await commands.inScratch(runIn) : await runIn(place.folder);
     if (outcome.kind === 'done') return null;
     const { command, because, code, tail } = outcome;
     const how =
@@ -212,7 +217,10 @@ async function runCommands(
   }
 }
 
-/** For an attempt whose workspace was not prepared, or by another process. Outside of a sandbox the repository will do. */
+/**
+ * For an attempt whose workspace was not prepared, or by another process. Never in the main checkout, unless the agent works
+ * there: a hook may reset what it finds.
+ */
 async function findPlace(
   context: RunContext,
   { agent, token }: HookRequest,
@@ -234,7 +242,7 @@ async function findPlace(
     ports: [],
   });
   return {
-    folder: isHere ? worktree.path : context.root,
+    folder: isHere ? worktree.path : workspace?.strategy === 'static' ? context.root : null,
     environment: {
       ...environment,
       ...agent.env,

@@ -14,6 +14,7 @@ export interface RunningTask {
   readonly task: TaskSummary;
   readonly attempt: Attempt | undefined;
   readonly held: HeldTask;
+  readonly renewedAt: Timestamp;
 }
 
 /** How long each lease has not been renewed. */
@@ -54,7 +55,7 @@ export async function observeRunning(
       runner: claim.node === node ? await lifeOf(context, claim.attempt, attempt) : 'elsewhere',
       silentMs: leaseAges.of(task.id, lease.token, lease.renewedAt, { nowMs: clock.elapsedMs(), longestMs }),
     };
-    running.push({ task, attempt, held });
+    running.push({ task, attempt, held, renewedAt: lease.renewedAt });
   }
   return running;
 }

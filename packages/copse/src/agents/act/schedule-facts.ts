@@ -6,7 +6,7 @@ import { type BusyTask, Scheduler, type ScheduleFacts } from '../../orchestrator
 import type { BoardReader } from '../../board/port.ts';
 import type { RunningTask } from './observe.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
-import { leftInCheckout } from '../../workspaces/act/left-in-checkout.ts';
+import { leftInCheckout } from '../../workspaces/act/checkout/left-in-checkout.ts';
 
 export async function scheduleFacts(
   context: LookContext,

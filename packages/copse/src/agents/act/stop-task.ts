@@ -13,7 +13,7 @@ import { endAttempt } from './recover.ts';
 import { settleCheckout } from '../../queue/act/settle-checkout.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
-import { leaveStopped } from '../../workspaces/act/prepare-elsewhere.ts';
+import { leaveStopped } from '../../workspaces/act/checkout/prepare-elsewhere.ts';
 import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 
 export interface Stopped {

@@ -14,5 +14,7 @@ export interface HookCommands extends Commands {
   /** What the agent's processes inherit. */
   readonly environment: Readonly<Record<string, string>>;
   readonly isConfined: boolean;
+  /** With an empty folder that is deleted afterwards. */
+  inScratch<T>(work: (folder: string) => Promise<T>): Promise<T>;
   close(): void;
 }

@@ -3,6 +3,7 @@
  * predecessor left uncommitted, repair the worktree, remove the earlier report.
  */
 
+import { withFirstStep } from '../../kernel/shell.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
@@ -50,7 +51,7 @@ export async function prepareAttempt(
     const kind = REFUSALS[because];
     // A person reads it later and elsewhere, so it says which command helps.
     if (because === 'no_base')
-      return { kind: 'impossible', reason: `${reason} First: ${prepared.next.join(', ')}` };
+      return { kind: 'impossible', reason: withFirstStep(reason, prepared.next.join(' && ')) };
     if (kind !== 'busy') return { kind, reason };
     return { kind, until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
   }

@@ -157,11 +157,9 @@ function csvField(field: string): string {
 
 /** Why Docker cannot be used on this machine, or null. */
 export function dockerProblem(
-  image: string | undefined,
   find: SandboxSettings['find'],
   tryOut: (argv: readonly [string, ...string[]]) => string | null,
 ): string | null {
-  if (image === undefined) return 'no image is set: set `docker.image` to an image with the agent’s program';
   const docker = find('docker');
   if (docker === undefined) return 'Docker does not answer: docker was not found outside of the repository';
   const said = tryOut([docker, 'version', '--format', '{{.Server.Version}}']);

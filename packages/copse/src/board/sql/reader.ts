@@ -176,6 +176,18 @@ export class Reader implements BoardReader {
     return grouped(edges.map(({ task, depends_on }) => [depends_on, task]));
   }
 
+  async dependsOnCancelled(): Promise<ReadonlyMap<TaskId, readonly TaskId[]>> {
+    const edges = await this.ask<Edge>(
+      query`select dependencies.task, dependencies.depends_on
+        from {dependencies} as dependencies
+        join {tasks} as tasks on tasks.id = dependencies.task
+        join {tasks} as ended on ended.id = dependencies.depends_on
+        where tasks.finished = 0 and ended.status = ${'cancelled'}
+        order by dependencies.task, dependencies.depends_on`,
+    );
+    return grouped(edges.map(({ task, depends_on }) => [task, depends_on]));
+  }
+
   async lease(task: TaskId): Promise<Lease | undefined> {
     const [row] = await this.ask<BoardTables['leases']>(query`select * from {leases} where task = ${task}`);
     return row && leaseFromRow(row);

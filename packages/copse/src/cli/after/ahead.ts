@@ -1,9 +1,9 @@
 /** The last lines of a command that changed a task: what happens to it now, and what to type next. */
 
 import { sessionFrom } from '../../board/rules/author.ts';
-import { configOf, requireRepository } from '../../compose/open.ts';
+import { configOf, nodeHere, requireRepository } from '../../compose/open.ts';
 import { type Ahead, type AheadFacts, aheadOf } from '../../explain/rules/ahead.ts';
-import { describeUntaken, lackOfAgents } from '../../explain/rules/waiting.ts';
+import { describeUntaken, heldHere, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
@@ -31,6 +31,7 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
     pollIntervalMs: policy.orchestration.pollIntervalMs,
     noAgents: lackOfAgents({ agents: usable, unusable }),
     paused: await pausedFor(cli, task),
+    held: await heldFor(cli, task, usable),
     untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
   });
 }
@@ -43,6 +44,16 @@ async function pausedFor(cli: Cli, { state }: TaskSummary): Promise<AheadFacts['
     const paused = await loadPaused(board, await board.get('landing', state.landing));
     return paused && { text: waitText(paused.reason), resume: paused.resume };
   });
+}
+
+async function heldFor(
+  cli: Cli,
+  task: TaskSummary,
+  agents: Parameters<typeof heldHere>[2],
+): Promise<AheadFacts['held']> {
+  if (task.state.status !== 'ready') return null;
+  const here = nodeHere(requireRepository(cli));
+  return withBoard(cli, async ({ board }) => heldHere(task, await board.get('node', here), agents));
 }
 
 /** A node may meet what no agent does: one with a label, for example. */

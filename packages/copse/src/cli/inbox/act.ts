@@ -10,7 +10,7 @@ import type { CommitId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { tryAgain, unqueueTasks } from '../../queue/act/control.ts';
 import { queueTask } from '../../queue/act/merge.ts';
-import type { RunContext } from '../../queue/context.ts';
+import { type RunContext, contextOf } from '../../queue/context.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 import { approve, sendBack } from '../../review/act/review.ts';
 import type { OpenRun } from '../../compose/run/run.ts';
@@ -32,10 +32,11 @@ export interface GivenAnswer extends ShownNeed {
 }
 
 export async function doAnswer(
-  context: RunContext,
+  opened: RunContext,
   unusable: OpenRun['unusable'],
   { need: { task }, question, head, answer, text }: GivenAnswer,
 ): Promise<Outcome<unknown>> {
+  const context = await contextOf(opened, await opened.board.get('task', task));
   switch (answer) {
     case 'allow':
       return answerQuestion(context, task, { isAllowed: true, message: null, question });

@@ -57,6 +57,7 @@ const answers: Readonly<Record<NeedKind, Readonly<Record<string, AnswerKind>>>> 
   failed: { r: 'restart', t: 'restart_with', c: 'cancel' },
   waiting: { c: 'cancel' },
   landing: { r: 'retry' },
+  dependency: { c: 'cancel' },
 };
 
 type Answered = Pick<NeedsYou, 'kind' | 'hasNothingToLand'>;

@@ -8,6 +8,7 @@ import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
 import { age } from '../../explain/rules/amounts.ts';
 import type { NeedKind, NeedsYou } from '../../explain/rules/overview.ts';
+import { isOrchestrated } from '../../compose/look.ts';
 import { whyTask } from '../../explain/why.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { counted, shown } from '../../kernel/text.ts';
@@ -28,17 +29,19 @@ const kindWords: Readonly<Record<NeedKind, string>> = {
   failed: 'failed',
   waiting: 'waits for you',
   landing: 'holds the queue',
+  dependency: 'cannot start',
 };
 
 /** `cp-a1b2 asks for permission (5m, claude, unblocks 2 tasks): Rename the loader` */
 export function headline(need: NeedsYou, now: Timestamp): string {
-  const { task, kind, since, agent, unblocks, title } = need;
+  const { task, status, kind, since, agent, unblocks, title } = need;
   const facts = [
     age(since, now),
     ...(agent === null ? [] : [shown(agent)]),
     ...(unblocks === 0 ? [] : [`unblocks ${counted(unblocks, 'task')}`]),
   ];
-  return `${task} ${kindWords[kind]} (${facts.join(', ')}): ${shown(title)}`;
+  const what = status === 'stuck' && kind === 'failed' ? 'is stuck' : kindWords[kind];
+  return `${task} ${what} (${facts.join(', ')}): ${shown(title)}`;
 }
 
 /** With the agent that worked on it last: it asks, or it finished what is reviewed. */
@@ -134,7 +137,7 @@ async function showLogs({ cli, need }: LookedAt): Promise<void> {
 }
 
 async function showWhy({ cli, context, need }: LookedAt): Promise<void> {
-  const why = await whyTask(context, need.task);
+  const why = await whyTask(context, need.task, { isOrchestrated: await isOrchestrated(cli) });
   const because = why.kind === 'done' ? why.value.because : [why.refusal.reason];
   for (const line of because) cli.output.line(`    ${shown(line).replaceAll('\n', '\n    ')}`);
 }

@@ -11,13 +11,17 @@ import { wrapped } from './wrap.ts';
 
 export function topicText(topic: Topic, columns: number): string {
   const lines = pages[topic]().flatMap((part) =>
-    typeof part === 'string' ? wrapped(part, columns) : indented(part, columns),
+    typeof part === 'string'
+      ? wrapped(part, columns)
+      : 'yaml' in part
+        ? part.yaml.map((line) => `    ${line}`)
+        : indented(part, columns),
   );
   return `${lines.join('\n')}\n`;
 }
 
-/** A paragraph, or a term with its text below it. */
-type Part = string | readonly [term: string, text: string];
+/** A paragraph, a term with its text below it, or lines of copse.yml. */
+type Part = string | readonly [term: string, text: string] | { readonly yaml: readonly string[] };
 
 function indented([term, text]: readonly [string, string], columns: number): readonly string[] {
   return [`  ${term}`, ...wrapped(text, columns - 6).map((line) => `      ${line}`)];
@@ -55,6 +59,12 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     '',
     'Copse uses the accepted version of copse.yml, of the set-up files and of the addresses of submodules, so that an agent cannot change what Copse runs. The first command in a repository accepts the files that it finds. Copse ignores a later change, even a landed one, until you run `copse config accept`.',
     '',
+    'An example:',
+    '',
+    {
+      yaml: ['agents:', '  claude: { runtime: claude, max: 2 }', 'landing:', '  checks: { unit: npm test }'],
+    },
+    '',
     'COPSE_BOARD replaces the address of the board. Options of a command override the settings.',
   ],
 
@@ -75,6 +85,16 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     `After a crash, Copse rescues the work and the orchestrator starts the agent again. After ${defaultPolicy.retry.maxRetries} crashes (policy.max_retries) the task fails. Ctrl+C stops the orchestrator and leaves the agents running.`,
     '',
     'Without `sandbox`, an agent has your rights: it can read your keys and push. `copse doctor` says which sandboxes this machine has.',
+    '',
+    'An example for copse.yml:',
+    '',
+    {
+      yaml: [
+        'agents:',
+        '  claude: { runtime: claude, max: 2 }',
+        '  mine: { runtime: command, command: ./my-agent.sh, capabilities: [gpu] }',
+      ],
+    },
   ],
 
   landing: () => [
@@ -95,6 +115,10 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse radar', 'which live branches will conflict.'],
     ['copse queue pause', 'stops landing until copse queue resume.'],
     ['copse undo <id>', 'adds a task that reverts the landing of that task.'],
+    '',
+    'An example for copse.yml:',
+    '',
+    { yaml: ['landing:', '  policy: review', '  checks: { types: npx tsc, unit: npm test }'] },
   ],
 
   schedules: () => [
@@ -107,6 +131,17 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse schedule pause <name>', 'starts nothing until copse schedule resume.'],
     ['copse trigger <name> --prompt "…"', 'starts a trigger or an agent now.'],
     ['copse jobs', 'what became of the runs.'],
+    '',
+    'An example for copse.yml:',
+    '',
+    {
+      yaml: [
+        'agents:',
+        '  claude:',
+        '    schedules:',
+        "      nightly: { type: cron, cron: '0 6 * * 1-5', prompt: Run the tests. }",
+      ],
+    },
   ],
 
   machines: () => [
@@ -146,7 +181,7 @@ const meanings: Readonly<Record<TaskStatus, string>> = {
   ready: 'The orchestrator starts an agent on it as soon as one is free.',
   in_progress: 'An agent or a person works on it.',
   paused: 'A person stopped its agent.',
-  stuck: 'Its agent stopped with a question.',
+  stuck: 'It needs you: its agent asked a question, or could not start.',
   in_review: 'The work is finished, and waits for your review.',
   landing: 'The work is finished, and queued to land.',
   needs_attention: 'It cannot land, or its agent stopped before the work was complete.',

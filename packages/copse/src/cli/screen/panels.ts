@@ -15,7 +15,7 @@ import type {
   WorkingTask,
 } from '../../explain/rules/overview.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
-import { shown } from '../../kernel/text.ts';
+import { counted, shown } from '../../kernel/text.ts';
 import { type TaskStatus, isFinished, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Output } from '../output.ts';
 import { cut, widthOfText } from './screen.ts';
@@ -75,10 +75,13 @@ const countWords = [
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
 function countsLine({ counts, needsYou }: Overview): string {
-  // A running agent that waits for a person is one of those that need you.
-  const asking = needsYou.filter(({ status }) => status === 'in_progress').length;
+  // A running agent that waits for a person is one of those that need you; so is a task that cannot start.
+  const asking = (status: TaskStatus) =>
+    status === 'in_progress' || status === 'pending'
+      ? needsYou.filter((need) => need.status === status).length
+      : 0;
   const others = countWords
-    .map(([status, word]) => [counts[status] - (status === 'in_progress' ? asking : 0), word] as const)
+    .map(([status, word]) => [counts[status] - asking(status), word] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`);
   const needs =
@@ -211,20 +214,21 @@ const needMarks: Readonly<Record<NeedKind, readonly [mark: string, style: 'yello
   attention: ['!', 'red'],
   failed: ['!', 'red'],
   landing: ['!', 'red'],
+  dependency: ['!', 'red'],
 };
 
 function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: PanelLook): PanelItem {
-  const { task, title, kind, reason, command, unblocks } = need;
+  const { task, title, kind, command, unblocks } = need;
+  const reason = oneLine(need.reason);
   const [mark, colour] = needMarks[kind];
   const beginning = head(mark, need, at);
-  const end = unblocks === 0 ? '' : ` (unblocks ${unblocks})`;
+  const end = unblocks === 0 ? '' : ` (unblocks ${counted(unblocks, 'task')})`;
   const room = columns - widthOfText(beginning) - 1 - end.length;
   const first = `${style(colour, beginning)} ${cut(oneLine(title), room)}${style('dim', end)}`;
   const next = `→ ${command}`;
-  if (needLines === 3)
-    return { task, lines: [first, INDENT + oneLine(reason), INDENT + style('cyan', next)] };
+  if (needLines === 3) return { task, lines: [first, INDENT + reason, INDENT + style('cyan', next)] };
   const left = Math.max(LEAST_REASON, columns - INDENT.length - widthOfText(next) - 2);
-  return { task, lines: [first, `${INDENT}${cut(oneLine(reason), left)}  ${style('cyan', next)}`] };
+  return { task, lines: [first, `${INDENT}${cut(reason, left)}  ${style('cyan', next)}`] };
 }
 
 const LEAST_REASON = 12;
@@ -252,7 +256,7 @@ function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Pane
   const rows = landing.map((one) => {
     const { task, title, position, of, target, why } = one;
     const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
-    const more = `${why.replace(/^is /, '')}${position === 1 ? ` → ${target}` : ''}`;
+    const more = `${why.replace(/^is /, '')}${position === 1 ? ` on ${target}` : ''}`;
     return { task, beginning, title, more };
   });
   return rowItems(rows, look.waitLines, look);

@@ -1,5 +1,6 @@
 /** How tasks look on a terminal. Texts of people and agents go through `shown`. */
 
+import { reportedPhase } from '../../agents/rules/session/session.ts';
 import { age, times } from '../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -100,16 +101,21 @@ function extraOf(
   if (state.status === 'in_progress')
     extra += SEPARATOR + shown(state.claim.agent) + (node === undefined ? '' : ` on ${shown(node)}`);
   else if (session !== undefined) extra += SEPARATOR + shown(session.agent);
-  if (state.status === 'in_progress' && session?.state.life === 'live')
-    extra += SEPARATOR + phaseText(session.state.phase);
+  const phase = session?.state.life === 'live' ? reportedPhase(session.state.phase) : null;
+  if (state.status === 'in_progress' && phase !== null) extra += SEPARATOR + phaseText(phase);
   if (state.status === 'done' && state.commit !== null) extra += SEPARATOR + state.commit.slice(0, 10);
   if (state.status === 'pending') extra += `${SEPARATOR}waits for ${dependsOn.join(', ')}`;
   const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
   if (isAboutToRun && retries > 0) extra += `${SEPARATOR}crashed ${times(retries)}`;
   const delay = state.status === 'ready' ? state.delay : null;
   if (delay !== null && delay.until > now)
-    extra += `${SEPARATOR}${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`;
+    extra += `${SEPARATOR}${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, roundedUp(delay.until))}`;
   return extra.slice(SEPARATOR.length);
+}
+
+/** The end of a delay that has less than a second left is not now. */
+function roundedUp(until: Timestamp): Timestamp {
+  return (until + 999) as Timestamp;
 }
 
 const SEPARATOR = ' · ';

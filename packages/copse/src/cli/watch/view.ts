@@ -70,6 +70,7 @@ const needKeys: Readonly<Record<NeedKind, string | null>> = {
   failed: 'r: restart',
   waiting: 'l: logs',
   landing: null,
+  dependency: null,
 };
 
 function keysFor({ kind, hasNothingToLand, hasTerminal }: NeedsYou): string | null {

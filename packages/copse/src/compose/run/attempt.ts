@@ -125,7 +125,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     // A runner runs none: they are the queue's.
     checks: checksOf(dir, workspaces, { env, sandbox: null }),
     commands,
-    hooks: hooksInRunner(commands, environment, sandbox),
+    hooks: hooksInRunner(commands, environment, sandbox, home),
     artifacts: openArtifacts(home),
     runners,
     agents: [agent],

@@ -25,7 +25,7 @@ export function confinementHere({ cwd, env }: Surroundings): Confinement {
   const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   return {
     runtime: runtimeProblem(findSrt(env, mayTake), find, tryOut),
-    docker: dockerProblem('any', find, tryOut),
+    docker: dockerProblem(find, tryOut),
     hasGroups: ownGroup() !== undefined,
     reaper: reaperHere()?.kind ?? null,
   };

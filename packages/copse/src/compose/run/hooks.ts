@@ -3,9 +3,10 @@
 import path from 'node:path';
 
 import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
-import type { Hooks } from '../../agents/ports/hooks.ts';
+import type { HookCommands, Hooks } from '../../agents/ports/hooks.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import { outsideOf, type IsOutside } from '../../git/directory/work-tree.ts';
+import { withScratchIn } from '../../git/worktrees/place.ts';
 import { searchedFolders } from '../../kernel/system/find-program.ts';
 import { hiddenAddress, postJson } from '../../kernel/system/post-json.ts';
 import { runCommands, runOrFail } from '../../workspaces/files/commands.ts';
@@ -21,10 +22,12 @@ export function hooksInRunner(
   commands: Commands,
   environment: Readonly<Record<string, string>>,
   sandbox: Sandbox | null,
+  home: string,
 ): Hooks {
   const isConfined = sandbox !== null;
+  const run: Commands['run'] = (lines) => commands.run(lines);
   return {
-    commandsOf: () => ({ run: (lines) => commands.run(lines), environment, isConfined, close: () => {} }),
+    commandsOf: () => ({ run, environment, isConfined, inScratch: scratchIn(home), close: () => {} }),
     post: (address, body, timeoutMs) => post(address, body, timeoutMs),
   };
 }
@@ -51,11 +54,16 @@ export function hooksOfLost(
             : runOrFail({ ...lines, isWhole: true, confined: { sandbox, attempt } }),
         environment,
         isConfined: sandbox !== null,
+        inScratch: scratchIn(home),
         close: () => sandbox?.close(),
       };
     },
     post: (address, body, timeoutMs) => post(address, body, timeoutMs),
   };
+}
+
+function scratchIn(home: string): HookCommands['inScratch'] {
+  return (work) => withScratchIn(path.join(home, '.copse', 'tmp'), work);
 }
 
 async function post(address: string, body: string, timeoutMs: number): Promise<string | null> {

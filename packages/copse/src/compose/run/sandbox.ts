@@ -32,12 +32,12 @@ export function sandboxProblem(
     return `${asks} works in the main checkout, which a sandbox must protect: set \`workspace.strategy\` to git_worktree.`;
   if (workspace.strategy === 'git_worktree' && !hasOwnNamespace(workspace.branch_pattern))
     return `${asks} its branch names (${workspace.branch_pattern}) do not begin with the task, so it could move branches of other tasks: set \`workspace.branch_pattern\` to {task}/{slug}.`;
+  if (sandbox === 'docker' && docker.image === undefined)
+    return `${asks} no image is set: set agents.${name}.docker.image to an image with the agent’s program.`;
   const find = (program: string) => findProgram(program, env, mayTake);
   const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   const problem =
-    sandbox === 'docker'
-      ? dockerProblem(docker.image, find, tryOut)
-      : runtimeProblem(findSrt(env, mayTake), find, tryOut);
+    sandbox === 'docker' ? dockerProblem(find, tryOut) : runtimeProblem(findSrt(env, mayTake), find, tryOut);
   return problem === null ? null : `${asks} ${problem}.`;
 }
 

@@ -114,7 +114,9 @@ function problemsOfIssue(issue: Issue, path: Path, reading: Reading, file: strin
   }
   const words =
     issue.code === 'invalid_value' ? issue.values : issue.code === 'invalid_union' ? wordsOf(issue) : [];
-  return [problem(reading.placeOfValue(path), path, issue.message, suggestValue(written, words.map(String)))];
+  const example = issue.message === NOT_A_MAPPING ? EXAMPLES.get(formatPath(path)) : undefined;
+  const message = example === undefined ? issue.message : `${issue.message}, such as ${example}`;
+  return [problem(reading.placeOfValue(path), path, message, suggestValue(written, words.map(String)))];
 }
 
 /** The value is of another kind than this alternative of a union. */
@@ -142,9 +144,17 @@ function explainType(expected: string, input: unknown): string {
     case 'array':
       return 'must be a list';
     default:
-      return 'must be a mapping of keys to values';
+      return NOT_A_MAPPING;
   }
 }
+
+const NOT_A_MAPPING = 'must be a mapping of keys to values';
+
+/** By the key that people most often write as a list. */
+const EXAMPLES: ReadonlyMap<string, string> = new Map([
+  ['landing.checks', '{ unit: npm test }'],
+  ['agents', '{ claude: { runtime: claude } }'],
+]);
 
 function shorten(key: string): string {
   return key.length > 60 ? `${key.slice(0, 60)}…` : key;

@@ -184,9 +184,22 @@ function explainFault(code: string, message: string): string {
       return 'a key must be plain text';
     case 'BLOCK_AS_IMPLICIT_KEY':
       return 'a mapping cannot begin here: put it on a line of its own, or put text that contains ": " in quotes';
+    case 'BAD_INDENT':
+    case 'MISSING_CHAR': {
+      const open = unclosed(message);
+      if (open !== null) return open;
+      return `this is not valid YAML: ${withoutQuotations(message)}`;
+    }
     default:
       return `this is not valid YAML: ${withoutQuotations(message)}`;
   }
+}
+
+/** The parser calls lists in [ ] and mappings in { } flow collections. */
+function unclosed(message: string): string | null {
+  if (/flow sequence.*end with a \]/i.test(message)) return 'a list that begins with [ is not closed with ]';
+  if (/flow map.*end with a \}/i.test(message)) return 'a mapping that begins with { is not closed with }';
+  return null;
 }
 
 /** The parser's message without quotations of the file. */

@@ -19,6 +19,8 @@ export interface AheadFacts {
   readonly noAgents: Lack | null;
   /** Of a ready task: why no agent of this repository can take it; null when one can. */
   readonly untaken: string | null;
+  /** Why the orchestrator that runs here does not start it; null when it can. */
+  readonly held?: Lack | null | undefined;
   /** A person paused the queue that it waits in: why, and the command that resumes it. */
   readonly paused?: { readonly text: string; readonly resume: string } | undefined;
 }
@@ -27,13 +29,15 @@ const NONE_RUNS = 'No orchestrator is running';
 
 export function aheadOf(
   task: Pick<TaskSummary, 'id' | 'state'>,
-  { isOrchestrated, pollIntervalMs, noAgents, untaken, paused }: AheadFacts,
+  { isOrchestrated, pollIntervalMs, noAgents, untaken, paused, held = null }: AheadFacts,
 ): Ahead {
   const { id, state } = task;
   switch (state.status) {
     case 'ready':
       if (noAgents !== null) return { text: noAgents.text, commands: [noAgents.command, doItYourself(id)] };
       if (untaken !== null) return { text: untaken, commands: [`copse why ${id}`, doItYourself(id)] };
+      if (isOrchestrated && held !== null)
+        return { text: held.text, commands: [held.command, doItYourself(id)] };
       return isOrchestrated
         ? {
             text: `A running orchestrator starts it within ${spanText(pollIntervalMs)}, if an agent is free.`,
@@ -50,7 +54,7 @@ export function aheadOf(
         : {
             text: `${NONE_RUNS}, so it waits in the queue until you land it${noAgents === null ? ' or start one' : ''}.`,
             commands: [
-              `copse merge ${id} # lands it now`,
+              `copse merge ${id} # to land it now`,
               ...(noAgents === null ? ['copse orchestrate'] : []),
             ],
           };

@@ -46,11 +46,13 @@ export type NeedKind =
   /** Its agent runs and waits for a person, without a question that Copse could answer. */
   | 'waiting'
   /** The queue waits for a person: this task is the first that it holds. */
-  | 'landing';
+  | 'landing'
+  /** It depends on a task that was cancelled. */
+  | 'dependency';
 
 export interface NeedsYou extends OverviewTask {
   readonly kind: NeedKind;
-  /** One line, beginning with a small letter. */
+  /** One line. It begins with a capital letter, or with the name of a branch or file. */
   readonly reason: string;
   /** Everything there is to know before answering; several lines. */
   readonly details: string;
@@ -67,7 +69,7 @@ export interface NeedsYou extends OverviewTask {
 export interface WorkingTask extends OverviewTask {
   readonly agent: AgentName;
   readonly isByHand: boolean;
-  /** Null when it works by hand, without a session that reports phases. */
+  /** Null before its agent has reported one, and when it works by hand, without a session that reports phases. */
   readonly phase: string | null;
   /** Its name; null on this machine, if there is no other. */
   readonly node: string | null;

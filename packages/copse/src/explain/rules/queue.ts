@@ -76,7 +76,7 @@ export function standingSentence(standing: EntryStanding): string {
 export function standingText(standing: EntryStanding): string {
   switch (standing.kind) {
     case 'landing':
-      return `landing: ${standing.target} moves to it`;
+      return 'landing now';
     case 'handed_back':
       return 'failed its checks twice and is handed back';
     case 'dependent':
@@ -205,14 +205,13 @@ export function redText(
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
   const what = isTimeout ? 'timed out' : 'failed';
-  const head = `The checks ${what} twice with ${task} merged into ${shown(target)}.`;
-  if (failure === undefined) return head;
+  const where = `on ${shown(target)} with ${task} merged`;
+  if (failure === undefined) return `The checks ${what} twice ${where}.`;
   const { reason, log, tail } = failure;
   return [
-    head,
-    reason,
+    `${reason.replace(/\.$/, '')}; 2 runs ${what} ${where}.`,
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
-    ...(log === null ? [] : [`Full output: ${log}`]),
+    ...(log === null ? [] : [tail.trim() === '' ? 'The check printed nothing.' : `Full output: ${log}`]),
   ].join('\n');
 }
 

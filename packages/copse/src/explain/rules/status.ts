@@ -4,6 +4,7 @@
  */
 
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { named } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { PlannedRestart } from '../../tasks/rules/auto-restart.ts';
 import {
@@ -76,6 +77,11 @@ export function attentionClause(because: AttentionCause): string {
   return attentionTexts[because].clause;
 }
 
+/** Whether its text begins with words of Copse, not with the name of a branch or a file. */
+export function beginsWithClause({ because }: Pick<AttentionNeeded, 'because'>): boolean {
+  return attentionTexts[because].reason !== 'says_all';
+}
+
 /** In one line. */
 export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
@@ -94,6 +100,10 @@ export function attentionDetails({ because, reason }: AttentionNeeded): {
   if (attentionTexts[because].reason === 'details') return { text, more: filled([first, ...others]) };
   // What it announces follows.
   return { text: first.endsWith(':') ? `${text}:` : text, more: filled(others) };
+}
+
+export function dependsOnCancelled(tasks: readonly TaskId[]): string {
+  return `it cannot start: it depends on ${named(tasks)}, which ${tasks.length === 1 ? 'is' : 'are'} cancelled`;
 }
 
 export function resolvedByText(resolver: TaskId): string {
@@ -132,8 +142,12 @@ export function restartText(plan: PlannedRestart, now: Timestamp): string | null
   return `${done}restarts automatically ${next} (${number} of ${of})`;
 }
 
+export function capitalised(clause: string): string {
+  return clause.charAt(0).toUpperCase() + clause.slice(1);
+}
+
 export function sentence(clause: string): string {
-  const text = clause.charAt(0).toUpperCase() + clause.slice(1);
+  const text = capitalised(clause);
   return /[.?!…:]$/.test(text) ? text : `${text}.`;
 }
 

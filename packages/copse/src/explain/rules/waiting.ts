@@ -4,6 +4,9 @@ import { type AgentName, type Timestamp, brand } from '../../kernel/ids.ts';
 import { counted } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
+import type { Node, NodeFacts } from '../../machines/rules/node.ts';
+import { agentCanTake } from '../../machines/rules/offer.ts';
+import { splitRemark } from '../../kernel/shell.ts';
 import { type UnusableAgent, type WaitingFor, whyNone } from '../../orchestrator/rules/schedule.ts';
 import { canTake } from '../../tasks/rules/capabilities.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
@@ -50,6 +53,60 @@ function untakenText(reasons: readonly string[]): string {
   return `No agent can take it: ${reasons.join('; ')}.`;
 }
 
+const DRAINS = 'This machine drains and starts no new tasks.';
+
+/** The command that ends the wait; null when there is none, or several. */
+export function waitingStep(waiting: WaitingFor): string | null {
+  return waiting.kind === 'draining' ? resumeNode(waiting.name) : null;
+}
+
+function resumeNode(name: string): string {
+  return `copse node resume ${name}`;
+}
+
+/** In one line, with that command. */
+export function waitingLine(waiting: WaitingFor, now: Timestamp): string {
+  return withStep(describeWaiting(waiting, now), waitingStep(waiting));
+}
+
+export function withStep(text: string, step: string | null): string {
+  if (step === null) return text;
+  const { command, remark } = splitRemark(step);
+  const how = remark === null ? command : `${remark}: ${command}`;
+  return `${text.replace(/\.$/, '')} (${how})`;
+}
+
+type NamedAgent = { readonly name: string; readonly capabilities: readonly string[] };
+
+/** Only agents that copse.yml got after the running orchestrator started can take it; null: another reason. */
+export function unknownAgent(
+  task: Pick<TaskSummary, 'requires' | 'agent'>,
+  told: NodeFacts | null,
+  agents: readonly NamedAgent[],
+): Lack | null {
+  if (told === null) return null;
+  const takes = ({ name, capabilities }: NamedAgent) =>
+    agentCanTake(task, { name: brand<AgentName>(name), capabilities }, told).kind === 'can';
+  const able = agents.filter(takes);
+  if (able.length === 0 || told.capabilities.agents.some(takes)) return null;
+  const names = able.map(({ name }) => name).join(', ');
+  return {
+    text: `Waiting: the running orchestrator does not know the agent ${names}; it keeps the copse.yml that it started with.`,
+    command: 'copse orchestrate # after Ctrl+C in the terminal of the running one',
+  };
+}
+
+/** Why the orchestrator of this machine does not start it, even if an agent is free. */
+export function heldHere(
+  task: Pick<TaskSummary, 'requires' | 'agent'>,
+  node: Pick<Node, 'name' | 'drain' | 'facts'> | undefined,
+  agents: readonly NamedAgent[],
+): Lack | null {
+  if (node === undefined) return null;
+  if (node.drain !== null) return { text: DRAINS, command: resumeNode(node.name) };
+  return unknownAgent(task, node.facts, agents);
+}
+
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
   switch (waiting.kind) {
     case 'delay': {
@@ -59,7 +116,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'moved':
       return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
     case 'draining':
-      return `This node (${waiting.name}) drains, and takes no new work (copse node resume ${waiting.name}).`;
+      return DRAINS;
     case 'agent':
       return untakenText(waiting.reasons);
     case 'area':

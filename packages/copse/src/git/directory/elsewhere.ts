@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { hasCode } from '../../kernel/system/error-code.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { type Repository, findRepository } from './locate.ts';
 import { absolutePath } from './trusted-config.ts';
@@ -117,7 +118,8 @@ function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // It may belong to another user.
+    return hasCode(error, 'EPERM');
   }
 }

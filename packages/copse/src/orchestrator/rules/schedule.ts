@@ -196,8 +196,8 @@ export function whyNone(
 ): readonly string[] {
   if (agents.length + unusable.length === 0)
     return ['no agent is installed or configured (copse agents detect)'];
-  const wanted = unusable.filter(({ name }) => task.agent === null || task.agent === name);
-  const refusals = agents.flatMap((agent) => {
+  const isMeant = ({ name }: { readonly name: string }) => task.agent === null || task.agent === name;
+  const refusals = agents.filter(isMeant).flatMap((agent) => {
     const decision = agentCanTake(task, agent, here?.node?.facts ?? null);
     if (decision.kind !== 'can') return [decision.reason];
     if (isRightPlace(task, agent)) return [];
@@ -207,6 +207,8 @@ export function whyNone(
           `its work is in ${task.repository ?? 'the repository of the board'}, where ${agent.name} does not work`,
         ];
   });
-  const reasons = [...wanted.map(({ reason }) => reason.replace(/\.$/, '')), ...refusals];
-  return reasons.length > 0 ? reasons : [`no agent is called ${task.agent}`];
+  const reasons = [...unusable.filter(isMeant).map(({ reason }) => reason.replace(/\.$/, '')), ...refusals];
+  return reasons.length > 0
+    ? reasons
+    : [`it is for agent ${task.agent}, which is not in the accepted copse.yml`];
 }

@@ -3,6 +3,7 @@
 import type { RecordedEvent } from '../../board/rules/event.ts';
 import type { EventNumber, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { BoardReader } from '../../board/port.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import { describeResolver } from './conflict-task.ts';
 
 export async function whyItLeftTheQueue(board: BoardReader, task: TaskId): Promise<string | null> {
@@ -31,6 +32,17 @@ export async function howItLanded(board: BoardReader, task: TaskId): Promise<rea
     ...(back.some(isConflict) ? ['It had a conflict before, which was resolved on its branch.'] : []),
     ...(landed.note === undefined ? [] : [landed.note]),
   ];
+}
+
+/** Why its agent last had to continue after the task had finished; null: it never had to. */
+export async function lastHandback(
+  board: BoardReader,
+  { id, handbacks }: Pick<Task, 'id' | 'handbacks'>,
+): Promise<Extract<RecordedEvent['event'], { type: 'task.handed_back' }> | null> {
+  if (Object.keys(handbacks).length === 0) return null;
+  const types = ['task.handed_back'] as const;
+  const last = (await board.events({ after: NOTHING_YET, limit: MOST_EVENTS, task: id, types })).at(-1);
+  return last?.event.type === 'task.handed_back' ? last.event : null;
 }
 
 const NOTHING_YET = 0 as EventNumber;

@@ -6,7 +6,7 @@ import type { Landing } from '../rules/landing.ts';
 import { refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
 import { waitText } from '../../explain/rules/queue.ts';
-import { shellWord } from '../../kernel/shell.ts';
+import { unfinishedSteps, unfinishedText } from '../rules/unfinished.ts';
 import { shown } from '../../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspace.ts';
 import { type Outcome, change } from '../../board/context.ts';
@@ -128,9 +128,8 @@ async function refuseUnfinished(
   if (facts.operation !== null)
     return refused(
       'wrong_status',
-      `Cannot land ${id}: a ${facts.operation} in its worktree is not finished.`,
-      `cd ${shellWord(path)} # resolve and commit it there, then copse merge ${id}`,
-      ...(facts.operation === 'merge' ? [`git -C ${shellWord(path)} merge --abort # to undo the merge`] : []),
+      `Cannot land ${id}: ${unfinishedText(facts.operation)}.`,
+      ...unfinishedSteps(id, path, facts.operation),
     );
   const { changed, untracked } = await git.uncommitted(path);
   const [file, ...others] = [...changed, ...untracked];

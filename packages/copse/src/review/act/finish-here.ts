@@ -93,11 +93,12 @@ async function refusalOf(
       'copse artifact add --help',
       unchanged,
     );
-  const isUncommitted = isEmpty || (verdict.kind === 'refused' && verdict.because === 'dirty');
   const at = (await workspaceOf(context, id))?.worktree?.path;
-  const inside = at === undefined || !isUncommitted ? null : `git -C ${shellWord(at)}`;
+  const isDirty = verdict.kind === 'refused' && verdict.because === 'dirty';
+  const inside = at === undefined || !isDirty ? null : `git -C ${shellWord(at)}`;
   const again = `copse finish ${id}`;
-  const [first, ...then] = inside === null ? [again] : [`${inside} add --all && ${inside} commit`, again];
-  const others = [...then, ...(isEmpty ? [unchanged] : [])];
-  return refused('wrong_status', `${id} is not finished. ${reason}`, first ?? again, ...others);
+  const words = `${id} is not finished. ${reason}`;
+  if (isEmpty) return refused('wrong_status', words, unchanged, `${again} # after your commit`);
+  if (inside === null) return refused('wrong_status', words, again);
+  return refused('wrong_status', words, `${inside} add --all && ${inside} commit`, again);
 }

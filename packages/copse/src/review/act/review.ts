@@ -166,7 +166,7 @@ function refuseIfElsewhere({ id, state }: Task): Refused | undefined {
   if (pullRequest.is === 'wanted' && pullRequest.isPushOnly) return undefined;
   const where = addressOf(pullRequest);
   const reason = `${id} lands by its pull request${where === null ? '' : `: approve and merge it at ${where}`}.`;
-  return refused('wrong_status', reason, `copse merge ${id} # lands it here anyway`);
+  return refused('wrong_status', reason, `copse merge ${id} # to land it here anyway`);
 }
 
 /** Back to its agent, with the requested changes. */

@@ -55,11 +55,14 @@ export function canTake(
   agent: { readonly name: AgentName; readonly capabilities: readonly string[] },
 ): TakeDecision {
   if (task.agent !== null && task.agent !== agent.name) {
-    return { kind: 'cannot', reason: `it is for the agent ${task.agent}, not for ${agent.name}` };
+    return { kind: 'cannot', reason: `it is for agent ${task.agent}, not for ${agent.name}` };
   }
   const missing = missingCapabilities(task.requires, agent.capabilities);
   if (missing.length > 0) {
-    return { kind: 'cannot', reason: `the agent ${agent.name} does not offer ${missing.join(', ')}` };
+    const lacks = `lacks ${missing.join(', ')}`;
+    const reason =
+      task.agent === null ? `agent ${agent.name} ${lacks}` : `it is for agent ${agent.name}, which ${lacks}`;
+    return { kind: 'cannot', reason };
   }
   return { kind: 'can' };
 }

@@ -57,7 +57,7 @@ export function decideAddedBy(
   { mostAddedByAgents: most, deepestAddedByAgents: deepest }: Policy['task'],
 ): AddedBy | Refused {
   const depth = (from.addedBy?.depth ?? 0) + 1;
-  const instead = `copse stuck ${from.id} --reason "…" # asks a person to add it`;
+  const instead = `copse stuck ${from.id} --reason "…" # to ask a person to add it`;
   if (accept.length > 0)
     return refused(
       'not_this_session',

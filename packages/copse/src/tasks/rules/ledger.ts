@@ -120,6 +120,8 @@ export function checkFileName(text: string): CheckedText {
     );
   if (text === '' || text === '.' || text === '..' || /[/\\]/.test(text))
     return refusedText(`${JSON.stringify(text)} is not the name of a file`);
+  if (/^\.git$/i.test(text))
+    return refusedText('A file cannot be called .git: git would follow it. Rename it');
   if (!text.isWellFormed() || /\p{C}/u.test(text))
     return refusedText('The name of the file contains control or invisible characters: rename it');
   return { kind: 'accepted', text };

@@ -42,7 +42,7 @@ import { leaveDiscarded } from './shared/discarded.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
-import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
+import { prepareElsewhere, strategyFor } from './checkout/prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { beginningMessage } from '../rules/naming.ts';

@@ -58,8 +58,10 @@ async function returnPorts(context: WorkspaceContext): Promise<void> {
   );
   for (const task of [...holders].slice(0, MOST)) {
     await git.tryLock(`task-${task}`, async () => {
-      const status = (await board.get('task', task))?.state.status;
-      if (status === 'in_progress' || (await workspaceOf(context, task)) !== undefined) return;
+      const { state, repository } = (await board.get('task', task)) ?? {};
+      // Of one that is worked on in another repository, this one does not see the workspace.
+      if (repository != null || state?.status === 'in_progress') return;
+      if ((await workspaceOf(context, task)) !== undefined) return;
       await releasePorts(context, { holder: task, node });
     });
   }

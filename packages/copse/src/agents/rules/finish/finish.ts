@@ -143,7 +143,7 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
     return refuse('commit_message', badMessages(unconventional));
   }
   const notes = [
-    ...(facts.head === null ? [] : [`${headText(facts, facts.head)} Its commits were submitted from there.`]),
+    ...(facts.head === null ? [] : [takenFromText(facts, facts.head)]),
     ...(unconventional.length > 0 && rules.commitConvention === 'warn' ? [badMessages(unconventional)] : []),
   ];
   const accepted = gateAccept(facts, rules, notes);
@@ -227,6 +227,14 @@ function refuseMisplaced(facts: FinishFacts): GateVerdict | undefined {
   if (head === null || (head.kind === 'elsewhere' && head.isMadeHere)) return undefined;
   if (saysNoChanges && commits.length === 0) return undefined;
   return refuse('branch', `${headText(facts, head)}\n${switchText(facts, head)}`);
+}
+
+/** Of work that was accepted although HEAD is not on its branch. */
+function takenFromText(facts: FinishFacts, head: HeadFinding): string {
+  if (head.kind === 'alias') return `${headText(facts, head)} Copse took the commits of that branch.`;
+  const where = facts.inPlace ? 'The main checkout' : 'The worktree';
+  const on = head.on === null ? 'has a detached HEAD' : `is on branch ${shown(head.on)}`;
+  return `${where} ${on}, not on ${shown(facts.branch ?? '')}. Copse took the commits from ${head.on === null ? 'there' : shown(head.on)}.`;
 }
 
 function headText({ task, branch, inPlace }: FinishFacts, head: HeadFinding): string {

@@ -26,6 +26,12 @@ export const openPhases = [
 ] as const;
 
 export type OpenPhase = (typeof openPhases)[number];
+
+/** For people: null until the agent has reported one. */
+export function reportedPhase(phase: Phase | undefined): Phase | null {
+  return phase === undefined || phase === 'registered' ? null : phase;
+}
+
 type Phase = OpenPhase | 'complete' | 'stuck' | 'cancelled';
 
 /** The agent's process is alive and waits for a person. */

@@ -1,3 +1,4 @@
+import { reportedPhase } from '../../../agents/rules/session/session.ts';
 import { type OpenQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
 import { LeaseAges, observeRunning } from '../../../agents/act/observe.ts';
 import { findRepository } from '../../../compose/open.ts';
@@ -13,7 +14,7 @@ import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { indented } from '../../screen/render.ts';
+import { indented, phaseText } from '../../screen/render.ts';
 import { withLook } from '../../../compose/look.ts';
 
 interface Options {
@@ -80,15 +81,19 @@ async function loadRunning(context: LookContext) {
 
 type Row = Awaited<ReturnType<typeof loadRunning>>[number];
 
+function phaseOf({ phase, runner }: Row): readonly string[] {
+  const reported = reportedPhase(phase ?? undefined);
+  if (reported !== null) return [phaseText(reported)];
+  return runner === 'by hand' ? [runner] : [];
+}
+
 function printRunning(output: Output, rows: readonly Row[], now: Timestamp): void {
   output.line(output.style('bold', `Running (${rows.length})`));
   for (const row of rows) {
     const facts = [
       shown(row.agent),
       placeOf(row),
-      row.isHere && row.runner === 'gone'
-        ? output.style('red', 'its runner is gone')
-        : (row.phase ?? row.runner),
+      ...(row.isHere && row.runner === 'gone' ? [output.style('red', 'its runner is gone')] : phaseOf(row)),
       ...(row.usage === null ? [] : [usageText(row.usage)]),
       ...(row.crashes === 0 ? [] : [`crashed ${times(row.crashes)} before`]),
     ].join(', ');

@@ -2,6 +2,8 @@ import { closeSync, existsSync, openSync, readSync, readdirSync, statSync, watch
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
+import type { Board } from '../../../board/port.ts';
+import type { SessionId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -62,10 +64,19 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
     for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
     const last = chosen.at(-1);
     const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
+    if (last !== undefined && statSync(last).size === 0 && !options.runner)
+      cli.output.note(
+        `No output${attempts.at(-1)?.end == null ? ' yet' : ''}${await ofAgent(board, attempts.at(-1)?.session)}.`,
+      );
     if (options.follow && last === undefined)
       cli.output.note(`There is no output of ${id} yet; waiting for it (Ctrl+C ends).`);
     if (options.follow) await follow(cli, last ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
   });
+}
+
+async function ofAgent(board: Board, session: SessionId | undefined): Promise<string> {
+  const agent = session && (await board.get('session', session))?.agent;
+  return agent ? ` (agent ${shown(agent)})` : '';
 }
 
 /** Prints from an offset to the end, and returns the end. */

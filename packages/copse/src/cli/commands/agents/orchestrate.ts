@@ -5,7 +5,7 @@ import { loadOverview } from '../../../explain/overview.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
-import { describeWaiting, lackOfAgents } from '../../../explain/rules/waiting.ts';
+import { waitingLine, lackOfAgents } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -197,7 +197,7 @@ async function tellLeft(
   for (const { task, waiting: reason } of leftOf(waiting).slice(0, PLANNED)) {
     const title = (await board.get('task', task))?.title ?? '';
     output.line(`  ${output.style('red', 'ready')} ${task} ${shown(title)}`);
-    output.line(`    ${shown(describeWaiting(reason, clock.now()))}`);
+    output.line(`    ${shown(waitingLine(reason, clock.now()))}`);
   }
 }
 
@@ -235,7 +235,7 @@ class Untaken {
     if (hasStarted || running.length > 0) return;
     const untaken = waiting.filter((one) => one.waiting.kind === 'agent' && !this.#told.has(one.task));
     for (const { task, waiting: reason } of untaken.slice(0, TOLD))
-      this.#view.problem(task, describeWaiting(reason, this.#context.clock.now()));
+      this.#view.problem(task, waitingLine(reason, this.#context.clock.now()));
     const more = untaken.length - TOLD;
     if (more > 0) this.#view.problem(null, `No agent can take ${more} more tasks: copse list --status ready`);
     for (const { task } of untaken) this.#told.add(task);
@@ -255,7 +255,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
       plan: plan.map((one) =>
         one.kind === 'placed'
           ? { task: one.task, start: true, agent: one.agent }
-          : { task: one.task, start: false, because: describeWaiting(one.waiting, now) },
+          : { task: one.task, start: false, because: waitingLine(one.waiting, now) },
       ),
     });
     return;
@@ -266,7 +266,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
     const what =
       one.kind === 'placed'
         ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
-        : shown(describeWaiting(one.waiting, now));
+        : shown(waitingLine(one.waiting, now));
     output.line(`${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
   }
 }

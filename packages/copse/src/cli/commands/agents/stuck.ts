@@ -28,7 +28,7 @@ function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandl
     output.line(`${task} is stuck: it waits for a person's decision.`);
     printSteps(output, [
       `copse restart ${task} --answer "…"`,
-      `copse work ${task} --resume # to go on by hand`,
+      `copse work ${task} --resume # to continue by hand`,
     ]);
   } else {
     output.line(`Reported ${task} as stuck.`);

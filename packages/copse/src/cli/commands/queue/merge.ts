@@ -40,7 +40,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json({ landings: landed.map(resultView) });
     const [only, ...others] = landed;
     if (!options.json && only?.kind === 'landed' && others.length === 0)
-      printSteps(cli.output, [`copse undo ${only.task} # takes it back`]);
+      printSteps(cli.output, [`copse undo ${only.task} # to undo it`]);
     const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...further] = await Promise.all(failed.map((one) => explain(context, one)));
     for (const { reason } of further) cli.output.note(shown(reason));

@@ -1,6 +1,8 @@
 import { tryAgain } from '../../../queue/act/control.ts';
 import type { Landing } from '../../../queue/rules/landing.ts';
 import { shown } from '../../../kernel/text.ts';
+import { isOrchestrated } from '../../after/ahead.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { requireTaskIds } from '../../with-board.ts';
@@ -18,7 +20,11 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
     }
     for (const { task, target } of landings)
       output.line(`${output.style('cyan', 'Queued')} ${task} to land on ${shown(target)}`);
-    output.line(output.style('dim', '    A running orchestrator lands it; without one: copse merge'));
-    output.line(output.style('dim', '  → copse queue --watch'));
+    if (await isOrchestrated(cli)) {
+      output.line(output.style('dim', '    A running orchestrator lands it.'));
+      return printSteps(output, ['copse queue --watch']);
+    }
+    output.line(output.style('dim', '    No orchestrator is running.'));
+    printSteps(output, [`copse merge ${landings.map(({ task }) => task).join(' ')}`]);
   });
 }

@@ -47,7 +47,7 @@ function print(output: Output, { task, target, landed, commits, diff, undo }: La
     undo === null
       ? `copse undo ${task.id}`
       : isQueued
-        ? `copse merge ${undo.id} # lands it now; a running orchestrator does the same`
+        ? `copse merge ${undo.id} # to land it now; a running orchestrator does the same`
         : `copse review ${undo.id}`;
   printSteps(output, [next]);
 }

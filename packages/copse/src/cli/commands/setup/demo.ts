@@ -183,7 +183,7 @@ function failStopped(folder: string): never {
 async function failUnfinished(context: RunContext, folder: string, open: readonly TaskId[]): Promise<never> {
   const lines: string[] = [];
   for (const id of open) {
-    const why = await whyTask(context, id);
+    const why = await whyTask(context, id, { isOrchestrated: false });
     if (why.kind === 'refused') continue;
     const { task, because } = why.value;
     const { state } = task;

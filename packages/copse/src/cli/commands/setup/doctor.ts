@@ -255,9 +255,8 @@ async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> 
 async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck[]> {
   const { agentsOf } = await import('../../../compose/run/agents.ts');
   const { usable, unusable } = await agentsOf(await configOf(found), cli, found.configFolder);
-  const names = usable.map(({ name }) => name).join(', ');
   if (usable.length + unusable.length === 0) {
-    const remedy = 'copse agents detect # says how to install one';
+    const remedy = 'copse agents detect # to see how to install one';
     return [
       missing(
         'agents',
@@ -266,16 +265,42 @@ async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck
       ),
     ];
   }
+  const { lookForProgram } = await import('../../../agents/runtimes/command/program.ts');
+  const looks = usable.map((agent) => {
+    const { runtime, command, sandbox } = agent;
+    // An image has programs of its own, and so may a worktree after its set-up.
+    const isElsewhere = runtime !== 'command' || sandbox === 'docker' || command === undefined;
+    const look = isElsewhere ? null : lookForProgram(command, found.configFolder, cli.env);
+    const isMade = look?.kind === 'not_found' && /^[^/].*\//.test(look.program) && hasSetup(agent);
+    return { name: agent.name, look: isMade ? ({ kind: 'unknown' } as const) : look };
+  });
+  const names = (kinds: readonly (string | undefined)[]) =>
+    looks.flatMap(({ name, look }) => (kinds.includes(look?.kind) ? [name] : [])).join(', ');
+  const able = names([undefined, 'found']);
+  const unchecked = names(['unknown']);
   return [
-    ...(usable.length === 0 ? [] : [fine('agents', `${names} can run here`)]),
+    ...(able === '' ? [] : [fine('agents', `${able} can run here`)]),
+    ...(unchecked === ''
+      ? []
+      : [fine('agents', `${unchecked}: a shell runs the command; its program was not checked`)]),
+    ...looks.flatMap(({ name, look }) =>
+      look?.kind === 'not_found'
+        ? [problem('agents', `agent ${name}: program ${shown(look.program)} not found`, AFTER_REPAIR)]
+        : [],
+    ),
     ...unusable.map(({ reason }) => unable('agents', reason)),
   ];
+}
+
+function hasSetup({ workspace }: EffectiveAgent): boolean {
+  return (workspace.setup ?? []).length > 0;
 }
 
 /** Where a reason ends with a command that installs a program, that command is the remedy. */
 function unable(name: string, reason: string): HealthCheck {
   const { found, install } = splitInstall(reason);
-  return problem(name, found, install ?? AFTER_REPAIR);
+  const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
+  return problem(name, found, install ?? change);
 }
 
 function splitInstall(reason: string): { readonly found: string; readonly install: string | null } {
@@ -287,6 +312,8 @@ function splitInstall(reason: string): { readonly found: string; readonly instal
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
+const WITHOUT_DOCKER =
+  'Start Docker; or remove `sandbox: docker` from copse.yml, then run: copse config accept';
 
 /** What a person's own act explains is no fault. */
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {

@@ -16,7 +16,11 @@ export async function run({ cli, program, words }: Invocation): Promise<void> {
   command?.outputHelp();
   if (topic === undefined) return;
   const { topicText } = await import('../../program/topics.ts');
-  if (command !== undefined) cli.output.line();
+  if (command !== undefined) {
+    cli.output.line();
+    cli.output.line(cli.output.style('bold', `Topic ${topic}: ${topics[topic]}`));
+    cli.output.line();
+  }
   await cli.output.raw(topicText(topic, program.helpColumns()));
 }
 

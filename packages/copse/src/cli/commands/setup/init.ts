@@ -40,7 +40,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     fail(
       'wrong_status',
       `${file} already exists and was not changed.`,
-      'copse init --dry-run # prints the proposal',
+      'copse init --dry-run # to see the proposal',
     );
   }
   await acceptConfig(repository, text);

@@ -4,6 +4,7 @@ import type { Context } from '../../../board/context.ts';
 import type { DefinitionInput } from '../../../tasks/act/definition.ts';
 import { usualAgents } from '../../../compose/on-demand.ts';
 import { configOf, requireRepository } from '../../../compose/open.ts';
+import { loadConfig } from '../../../config/load.ts';
 import { nearest } from '../../../config/problems/nearest.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
@@ -45,6 +46,8 @@ export async function checkAgent(cli: Cli, { agent, json }: DefinitionOptions & 
   const { agents } = await configOf(requireRepository(cli));
   const known = Object.keys(agents);
   if (known.includes(agent)) return;
+  if (await isPending(cli, agent))
+    fail('invalid', `The accepted copse.yml has no agent ${JSON.stringify(agent)}.`, 'copse config accept');
   if (known.length > 0) {
     const near = nearest(agent, known);
     const meant = near === undefined ? '' : ` Did you mean ${near}?`;
@@ -56,6 +59,16 @@ export async function checkAgent(cli: Cli, { agent, json }: DefinitionOptions & 
   }
   if (json !== true && !(await usualAgents()).includes(agent))
     cli.output.note(`No agent is called ${shown(agent)} so far: the task waits until copse.yml has one.`);
+}
+
+/** Whether copse.yml has the agent, and no person has accepted that yet. */
+async function isPending(cli: Cli, agent: string): Promise<boolean> {
+  const { loadPending } = await import('../../../compose/accepted.ts');
+  const { changes, present } = await loadPending(requireRepository(cli));
+  const change = changes.find(({ name }) => name === 'copse.yml');
+  const text = present.files['copse.yml'];
+  if (change === undefined || change.problem !== null || !text) return false;
+  return Object.hasOwn((await loadConfig(text)).agents, agent);
 }
 
 interface WithJson {

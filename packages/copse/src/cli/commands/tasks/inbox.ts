@@ -1,7 +1,7 @@
 import { isOrchestrated, withLook } from '../../../compose/look.ts';
 import { loadOverview } from '../../../explain/overview.ts';
 import { oneLine } from '../../../explain/rules/reason.ts';
-import { statusTexts } from '../../../explain/rules/status.ts';
+import { capitalised, statusTexts } from '../../../explain/rules/status.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -40,7 +40,8 @@ function print({ output }: Cli, needs: readonly NeedsYou[], now: Timestamp): voi
   for (const need of needs) {
     output.line(headline(need, now));
     // The headline says that already.
-    if (need.reason !== statusTexts.in_review) output.line(`      ${shown(oneLine(need.reason))}`);
+    const text = need.kind === 'question' ? need.details : need.reason;
+    if (text !== capitalised(statusTexts.in_review)) output.line(`      ${shown(oneLine(text))}`);
     for (const command of commandsFor(need)) output.line(output.style('dim', `  → ${command}`));
   }
   if (needs.length > 0) return;

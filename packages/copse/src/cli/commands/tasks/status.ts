@@ -36,7 +36,8 @@ async function whyHere(cli: Cli, context: LookContext): Promise<Why | undefined>
   const id =
     (await taskOfFolder(context.board, cli)) ??
     (context.by.kind === 'session' ? taskFrom(cli.env) : undefined);
-  const why = id === undefined ? undefined : await whyTask(context, id);
+  const why =
+    id === undefined ? undefined : await whyTask(context, id, { isOrchestrated: await isOrchestrated(cli) });
   return why?.kind === 'done' ? why.value : undefined;
 }
 

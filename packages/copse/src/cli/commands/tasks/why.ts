@@ -6,13 +6,15 @@ import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
-import { withLook } from '../../../compose/look.ts';
+import { isOrchestrated, withLook } from '../../../compose/look.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withLook(cli, async (context) => {
     const id = await requireTaskOrHere(context.board, cli, words[0]);
-    const { task, because, next } = orFail(await whyTask(context, id));
+    const { task, because, next } = orFail(
+      await whyTask(context, id, { isOrchestrated: await isOrchestrated(cli) }),
+    );
     if (options.json) {
       cli.output.json({ task: taskView(task), because, next: next.map((step) => splitRemark(step).command) });
       return;

@@ -30,7 +30,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     fail(
       'invalid',
       '--delete-branch needs a task: unmerged branches are deleted one at a time.',
-      'copse worktrees # lists the ids',
+      'copse worktrees # to see the ids',
     );
   }
   await withWorkspaces(cli, async (context) => {

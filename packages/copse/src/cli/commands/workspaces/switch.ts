@@ -70,6 +70,6 @@ async function pick(cli: Cli, { board, node }: ListContext, options: Options): P
     'invalid',
     'No task given.',
     first === undefined ? 'copse work' : `copse switch ${first.task}`,
-    'copse worktrees # lists the ids',
+    'copse worktrees # to see the ids',
   );
 }

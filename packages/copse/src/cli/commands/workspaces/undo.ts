@@ -59,7 +59,7 @@ async function undoWorktree(
       for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
     }
     const next =
-      what === 'removal' ? `copse cleanup ${task} # removes it again` : `copse undo ${task} # undoes this`;
+      what === 'removal' ? `copse cleanup ${task} # to remove it again` : `copse undo ${task} # to undo this`;
     printSteps(cli.output, [next]);
     return undefined;
   });

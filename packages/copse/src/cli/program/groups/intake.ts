@@ -39,7 +39,7 @@ function addSchedule(program: CopseCommand, on: On): void {
     .description('Start a run now; the times of the schedule stay as they are.')
     .option('--json', 'print { "job", "task" }')
     .details(
-      'Also while the schedule is paused, or its last run goes on. Without an orchestrator the task waits.',
+      'This works also while the schedule is paused or its last run is still going. Without an orchestrator the task waits.',
     )
     .examples([
       ['copse schedule run nightly', ''],
@@ -128,7 +128,7 @@ function addSources(program: CopseCommand, on: On): void {
     .command('sync')
     .argument('[names...]', 'names of sources (default: all)')
     .description(
-      'Look at the sources now: new items become tasks, and each item is told what became of its task.',
+      'Look at the sources now: new items become tasks, and Copse reports the result of its task to each item.',
     )
     .option('--dry-run', 'only say what would happen')
     .option('--json', 'print { "sources": [...] }')

@@ -119,7 +119,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .description('Queue tasks again, or retry their failed checks now.')
     .option('--json', 'print { "landings": [...] }')
     .details(`
-Copse starts checks that could not run before, and checks a failing target branch again.
+It also reruns checks that could not start, and the checks of a target branch that fails.
 The command does not wait for the landing; copse merge does.`)
     .examples([
       ['copse queue retry a1b2', ''],

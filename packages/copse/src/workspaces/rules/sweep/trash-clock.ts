@@ -30,8 +30,8 @@ export function trustClock(
   const isJump = now - at > clockJumpMs;
   if (jump === null && !isJump) return follow;
   const from = jump?.from ?? at;
-  const to = jump === null || isJump ? now : jump.to;
+  const to = jump === null || isJump ? now : jump.to < now ? jump.to : now;
   // The clock was set right, or what looked like a jump has held.
-  if (now < to || now - to >= clockHeldMs) return follow;
+  if (now - from <= clockJumpMs || now - to >= clockHeldMs) return follow;
   return { trusted: from, memory: { at: now, jump: { from, to } } };
 }

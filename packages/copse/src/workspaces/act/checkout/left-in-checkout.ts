@@ -3,11 +3,11 @@
  * has not ended yet. What they write would count for the next agent there.
  */
 
-import type { NodeId, TaskId } from '../../kernel/ids.ts';
-import type { Attempt } from '../../tasks/rules/attempt.ts';
-import type { BoardReader } from '../../board/port.ts';
-import type { Occupancy } from '../../processes/ports/occupancy.ts';
-import type { Runners } from '../../agents/ports/runners.ts';
+import type { NodeId, TaskId } from '../../../kernel/ids.ts';
+import type { Attempt } from '../../../tasks/rules/attempt.ts';
+import type { BoardReader } from '../../../board/port.ts';
+import type { Occupancy } from '../../../processes/ports/occupancy.ts';
+import type { Runners } from '../../../agents/ports/runners.ts';
 
 export type KnownRunners = Pick<Runners, 'known' | 'processesOf'>;
 

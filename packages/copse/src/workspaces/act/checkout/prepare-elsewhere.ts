@@ -7,13 +7,13 @@
  * anew: what a person has there uncommitted is in a snapshot before the agent starts.
  */
 
-import { decided } from '../../kernel/decision.ts';
-import { type TaskId, type WorkspaceId, brand, drawId } from '../../kernel/ids.ts';
-import type { Task } from '../../tasks/rules/task.ts';
-import { type CheckoutBefore, type CheckoutLeft, beforeSession, ownFiles } from '../rules/checkout.ts';
-import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
-import { type Change, change } from '../../board/context.ts';
-import { type WorkspaceContext, isHeldByHand, workspaceOf } from './context.ts';
+import { decided } from '../../../kernel/decision.ts';
+import { type TaskId, type WorkspaceId, brand, drawId } from '../../../kernel/ids.ts';
+import type { Task } from '../../../tasks/rules/task.ts';
+import { type CheckoutBefore, type CheckoutLeft, beforeSession, ownFiles } from '../../rules/checkout.ts';
+import { type Workspace, decideWorkspace } from '../../rules/workspace.ts';
+import { type Change, change } from '../../../board/context.ts';
+import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../context.ts';
 import { leftInCheckout } from './left-in-checkout.ts';
 
 export function strategyFor({ settings }: WorkspaceContext, task: Task): Workspace['strategy'] {

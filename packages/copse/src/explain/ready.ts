@@ -1,0 +1,77 @@
+/** Where each ready task starts, or why it waits: placed one after another, as the orchestrator does it. */
+
+import type { RunningTask } from '../agents/act/observe.ts';
+import { scheduleFacts } from '../agents/act/schedule-facts.ts';
+import { type AgentName, type TaskId, brand } from '../kernel/ids.ts';
+import { type ScheduleFacts, Scheduler, type WaitingFor } from '../orchestrator/rules/schedule.ts';
+import type { LookContext } from '../queue/context.ts';
+import { preferApart } from '../radar/prefer-apart.ts';
+import type { TaskSummary } from '../tasks/rules/task.ts';
+import { describeWaiting, startsText, unknownAgent, waitingStep } from './rules/waiting.ts';
+
+export interface ReadyFate {
+  /** Without a full stop when it starts. */
+  readonly text: string;
+  /** The command that ends the wait; null when there is none. */
+  readonly step: string | null;
+  readonly waiting: WaitingFor | null;
+  /** Null while it waits. */
+  readonly agent: AgentName | null;
+}
+
+/** `ready` in the order of urgency. */
+export async function loadFates(
+  context: LookContext,
+  ready: readonly TaskSummary[],
+  running: readonly RunningTask[],
+  isOrchestrated: boolean,
+): Promise<ReadonlyMap<TaskId, ReadyFate>> {
+  const { board, policy } = context;
+  const here = await scheduleFacts(context, running, await board.openLandings());
+  const facts = isOrchestrated ? withItsAgents(here) : afterStart(here);
+  const scheduler = new Scheduler(facts, policy.orchestration);
+  const fates = new Map<TaskId, ReadyFate>();
+  for (const task of preferApart(context, ready)) {
+    const placement = scheduler.place(task);
+    if (placement.kind === 'placed') {
+      const text = isOrchestrated
+        ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
+        : `Starts with ${placement.agent} when an orchestrator runs`;
+      fates.set(task.id, { text, step: null, waiting: null, agent: placement.agent });
+      continue;
+    }
+    const { waiting } = placement;
+    const unknown =
+      waiting.kind === 'agent' && isOrchestrated
+        ? unknownAgent(task, here.here?.node?.facts ?? null, here.agents)
+        : null;
+    fates.set(task.id, {
+      text: unknown?.text ?? describeWaiting(waiting, facts.at),
+      step: unknown?.command ?? waitingStep(waiting),
+      waiting,
+      agent: null,
+    });
+  }
+  return fates;
+}
+
+/** A running orchestrator keeps the agents that it started with, and has told the board which. */
+function withItsAgents(facts: ScheduleFacts): ScheduleFacts {
+  const told = facts.here?.node?.facts?.capabilities.agents;
+  if (told === undefined) return facts;
+  const agents = told.map(({ name, capabilities }) => {
+    const known = facts.agents.find((one) => one.name === name);
+    return known ?? { name: brand<AgentName>(name), capabilities, max: null };
+  });
+  return { ...facts, agents };
+}
+
+/** The start of an orchestrator ends a drain by a signal, and joins a node that left. */
+function afterStart(facts: ScheduleFacts): ScheduleFacts {
+  const node = facts.here?.node;
+  if (facts.here === undefined || node == null) return facts;
+  const hasEnded = node.leftAt !== null || node.drain?.by === 'signal';
+  return hasEnded
+    ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } }
+    : facts;
+}

@@ -1,0 +1,41 @@
+/** How long the loop of an orchestrator waits between two looks at the board. */
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { openRun } from '../../../packages/copse/src/compose/run/run.ts';
+import { runLoop } from '../../../packages/copse/src/orchestrator/loop.ts';
+import { Orchestrator } from '../../../packages/copse/src/orchestrator/orchestrate.ts';
+import { newArea, newRepository, plainEnv } from '../../support/cli.ts';
+
+// setting: policy.poll_interval
+test('without a change it looks again after poll_interval', async () => {
+  const cwd = newRepository(newArea());
+  writeFileSync(
+    path.join(cwd, 'copse.yml'),
+    'policy: { poll_interval: 47s }\nagents: { a: { command: x } }\n',
+  );
+  const opened = await openRun({ cwd, env: plainEnv }, { asNode: true });
+  const stop = new AbortController();
+  const pauses: number[] = [];
+  // The first pause ends the loop.
+  const sleep = async (ms: number): Promise<void> => {
+    pauses.push(ms);
+    stop.abort();
+  };
+  const context = { ...opened.context, clock: { ...opened.context.clock, sleep } };
+  const { pollIntervalMs } = context.policy.orchestration;
+  const end = await runLoop(context, new Orchestrator(context, () => {}), {
+    signal: stop.signal,
+    isOnce: false,
+    untilIdle: false,
+    pollIntervalMs,
+    onPass: () => {},
+    onProblem: (error) => expect.fail(String(error)),
+  });
+  await opened.close();
+  expect(end).toBe('stopped');
+  expect(pauses).toContain(47_000);
+});
