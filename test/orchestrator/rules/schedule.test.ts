@@ -67,6 +67,16 @@ describe('a ready task', () => {
     expect(schedule().place(task({ delay: until(0) }))).toMatchObject({ kind: 'placed' });
   });
 
+  it('waits for the main checkout while processes of an ended attempt of another task work there', () => {
+    const there = { ...claude, isInCheckout: true };
+    const [one, other] = [task(), task()];
+    const left = schedule({ agents: [there], leftInCheckout: [one.id] });
+    expect(left.place(other)).toMatchObject({ waiting: { kind: 'checkout', task: one.id } });
+    expect(left.place(one)).toMatchObject({ kind: 'placed', agent: 'claude' });
+    const beside = schedule({ agents: [there, codex], leftInCheckout: [one.id] });
+    expect(beside.place(other)).toMatchObject({ kind: 'placed', agent: 'codex' });
+  });
+
   it('that no agent may take has a reason for each agent', () => {
     expect(schedule().place(task({ requires: ['rust'] }))).toMatchObject({
       kind: 'waiting',

@@ -60,8 +60,9 @@ export class Project {
     this.context = context;
   }
 
-  static async open(folder: string): Promise<Project> {
-    return new Project(folder, await openWorkspaceContext({ cwd: folder, env: plainEnv }));
+  static async open(folder: string, settings: Partial<WorkspaceContext['settings']> = {}): Promise<Project> {
+    const context = await openWorkspaceContext({ cwd: folder, env: plainEnv });
+    return new Project(folder, { ...context, settings: { ...context.settings, ...settings } });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

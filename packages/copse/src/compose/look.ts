@@ -8,6 +8,7 @@ import type { Git } from '../git/port.ts';
 import { openGit } from '../git/repository.ts';
 import { isAlive } from '../processes/identity.ts';
 import { readStopped, readRunner } from '../agents/files/attempt-files.ts';
+import { knownRunners } from '../agents/files/known-runners.ts';
 import { lastLineOf } from '../agents/files/attempt-log.ts';
 import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
@@ -83,6 +84,7 @@ export async function openLook(
       root,
       rootOf: await rootsOf(repository, surroundings),
       runners: {
+        ...knownRunners(home),
         runnerOf: async (attempt) => readRunner(home, attempt),
         stoppedOf: async (attempt) => readStopped(home, attempt),
         lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),

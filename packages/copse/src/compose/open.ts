@@ -265,6 +265,7 @@ export async function openWorkspaces(
       teardowns: () => privateCache(surroundings.env, 'copse-teardown'),
     }),
     occupancy,
+    runners: adapters.knownRunners(home),
     portProbe: adapters.portProbe,
     disk: adapters.disk,
     trashClock: openMemory<TrashClock>(home, 'trash-clock'),

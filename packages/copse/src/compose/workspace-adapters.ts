@@ -9,6 +9,7 @@ export { openRescues } from '../workspaces/git/rescue/rescues.ts';
 export { openSync } from '../workspaces/git/sync/sync.ts';
 export { openTrustedDir } from '../git/directory/trusted-dir.ts';
 export { openOccupancy } from '../processes/occupancy.ts';
+export { knownRunners } from '../agents/files/known-runners.ts';
 export { openTrash } from '../workspaces/trash/open.ts';
 export { disk } from '../workspaces/files/disk.ts';
 export { workspaceFurnishing } from '../workspaces/files/furnish.ts';

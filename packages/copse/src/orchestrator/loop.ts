@@ -104,9 +104,9 @@ async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pas
   if ((await plannedRestarts(context)).length > 0) return false;
   const now = clock.now();
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });
-  // A delay may have ended since the pass.
+  // A delay may have ended since the pass, and processes in the main checkout are being ended.
   const waiting = new Set(
-    pass.waiting.flatMap(({ task, waiting }) => (waiting.kind === 'delay' ? [] : [task])),
+    pass.waiting.flatMap(({ task, waiting }) => (['delay', 'checkout'].includes(waiting.kind) ? [] : [task])),
   );
   return ready.every(({ id, state }) => {
     const isDelayed = state.status === 'ready' && state.delay !== null && state.delay.until > now;

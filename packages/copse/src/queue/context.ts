@@ -89,7 +89,7 @@ export interface LookContext
   readonly git: Pick<Git, 'detectBase' | 'look' | 'tip' | 'uncommitted'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
   readonly radar: RadarSight & Pick<Radar, 'memory'>;
-  readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf'>;
+  readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf' | 'known' | 'processesOf'>;
 }
 
 export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {

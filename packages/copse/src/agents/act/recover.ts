@@ -36,7 +36,7 @@ import { closeStore } from './close-store.ts';
 import { hookOfLost, isRecovering } from './hooks.ts';
 import { sentence } from '../../explain/rules/status.ts';
 import { shareLeft } from './share/share-left.ts';
-import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/checkout/prepare-elsewhere.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { whereText } from '../../workspaces/act/shared/elsewhere.ts';

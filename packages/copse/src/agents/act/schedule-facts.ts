@@ -6,12 +6,14 @@ import { type BusyTask, Scheduler, type ScheduleFacts } from '../../orchestrator
 import type { BoardReader } from '../../board/port.ts';
 import type { RunningTask } from './observe.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
+import { leftInCheckout } from '../../workspaces/act/checkout/left-in-checkout.ts';
 
 export async function scheduleFacts(
-  { board, agents, unusable = [], clock, disk, machine, node, root, rootOf }: LookContext,
+  context: LookContext,
   running: readonly RunningTask[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {
+  const { board, agents, unusable = [], clock, disk, machine, node, root, rootOf } = context;
   const busy: BusyTask[] = running.map(({ task, held }) => {
     const isHere = held.node === node && held.attempt !== null && task.state.status === 'in_progress';
     return {
@@ -33,14 +35,15 @@ export async function scheduleFacts(
     agents: available(agents, rootOf),
     unusable,
     busy,
+    ...(agents.some(isInCheckout) && { leftInCheckout: await leftInCheckout(context) }),
     freeMemoryBytes: machine.freeMemoryBytes(),
     freeDiskBytes: await disk.freeBytes(root),
   };
 }
 
 /**
- * The schedule inside a transaction: another orchestrator may have begun a task since the last pass. Memory and disk were
- * checked in that pass.
+ * The schedule inside a transaction: another orchestrator may have begun a task since the last pass. Memory, disk and
+ * processes that an ended attempt left were checked in that pass.
  */
 export async function scheduleNow(
   { agents, clock, node, policy, rootOf }: RunContext,
@@ -73,11 +76,15 @@ function available(
   agents: RunContext['agents'],
   rootOf: (agent: AgentName) => string | null = () => null,
 ): ScheduleFacts['agents'] {
-  return agents.map(({ name, capabilities, max, workspace }) => ({
+  return agents.map(({ name, capabilities, max, ...agent }) => ({
     repository: rootOf(brand<AgentName>(name)),
     name: brand<AgentName>(name),
     capabilities,
     max: max ?? null,
-    isInCheckout: workspace.strategy === 'static',
+    isInCheckout: isInCheckout(agent),
   }));
+}
+
+function isInCheckout({ workspace }: Pick<RunContext['agents'][number], 'workspace'>): boolean {
+  return workspace.strategy === 'static';
 }

@@ -12,6 +12,8 @@ import { endSession } from '../../tasks/act/end-session.ts';
 import { endAttempt } from './recover.ts';
 import { settleCheckout } from '../../queue/act/settle-checkout.ts';
 import type { RunContext } from '../../queue/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
+import { leaveStopped } from '../../workspaces/act/checkout/prepare-elsewhere.ts';
 import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 
 export interface Stopped {
@@ -51,6 +53,7 @@ async function stopTask(
   id: TaskId,
   decide: (change: Change, task: Task) => Promise<Parameters<typeof endSession>[2]>,
 ): Promise<Outcome<Stopped>> {
+  const workspace = await workspaceOf(context, id);
   const stopped = await change(context, async (change) => {
     const task = await change.require('task', id);
     const request = await decide(change, task);
@@ -60,9 +63,11 @@ async function stopTask(
   });
   if (stopped.kind === 'refused') return stopped;
   const { task, attempt, node } = stopped.value;
-  if (attempt === undefined) return { kind: 'done', value: { task, remaining: [], isElsewhere: false } };
-  if (node !== context.node) return { kind: 'done', value: { task, remaining: [], isElsewhere: true } };
-  const remaining = await waitForEnd(context, id, attempt.id);
+  if (attempt !== undefined && node !== context.node)
+    return { kind: 'done', value: { task, remaining: [], isElsewhere: true } };
+  const remaining = attempt === undefined ? [] : await waitForEnd(context, id, attempt.id);
+  // Only now: until here its agent could still write files.
+  if (workspace !== undefined) await leaveStopped(context, workspace);
   return { kind: 'done', value: { task, remaining, isElsewhere: false } };
 }
 

@@ -22,7 +22,7 @@ import { type NewArtifact, recordArtifact } from '../../tasks/act/artifacts.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
-import { leaveCheckout, lookAtLeft } from '../../workspaces/act/prepare-elsewhere.ts';
+import { leaveCheckout, lookAtLeft } from '../../workspaces/act/checkout/prepare-elsewhere.ts';
 
 export type AttemptEnding =
   | {

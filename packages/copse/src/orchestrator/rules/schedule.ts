@@ -49,6 +49,8 @@ export interface ScheduleFacts {
   readonly agents: readonly AvailableAgent[];
   readonly unusable: readonly UnusableAgent[];
   readonly busy: readonly BusyTask[];
+  /** Tasks of ended attempts whose processes still work in the main checkout. */
+  readonly leftInCheckout?: readonly TaskId[];
   /** Null when the system does not say. */
   readonly freeMemoryBytes: number | null;
   readonly freeDiskBytes: number | null;
@@ -112,7 +114,7 @@ export class Scheduler {
     const repository = able[0]?.repository ?? null;
     const area = this.#takenArea(task, repository);
     if (area !== undefined) return area;
-    const inCheckout = this.#userOfCheckout();
+    const inCheckout = this.#userOfCheckout(task.id);
     const open = inCheckout === undefined ? able : able.filter(({ isInCheckout }) => !isInCheckout);
     if (open.length === 0 && inCheckout !== undefined) return { kind: 'checkout', task: inCheckout };
     const free = open.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
@@ -134,11 +136,13 @@ export class Scheduler {
     return undefined;
   }
 
-  #userOfCheckout(): TaskId | undefined {
+  /** An attempt ends what an earlier one of the same task left. */
+  #userOfCheckout(own: TaskId): TaskId | undefined {
     const there = new Set(
       this.#facts.agents.flatMap(({ name, isInCheckout }) => (isInCheckout ? [name] : [])),
     );
-    return this.#busy.find(({ agentHere }) => agentHere !== null && there.has(agentHere))?.id;
+    const user = this.#busy.find(({ agentHere }) => agentHere !== null && there.has(agentHere));
+    return user?.id ?? this.#facts.leftInCheckout?.find((id) => id !== own);
   }
 
   #runningOf(agent: AgentName): number {

@@ -9,6 +9,7 @@ import type { MainCheckout, Diffs, Sync } from '../ports/worktrees.ts';
 import type { Disk, Furnishing, PortProbe } from '../ports/furnishing.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import type { Occupancy } from '../../processes/ports/occupancy.ts';
+import type { KnownRunners } from './checkout/left-in-checkout.ts';
 import type { Pool } from '../ports/pool.ts';
 import type { TrashClockMemory } from '../sweep/trash-time.ts';
 import type { Trash } from '../ports/trash.ts';
@@ -25,6 +26,7 @@ export interface WorkspaceContext extends Context {
   readonly trash: Trash;
   readonly furnishing: Furnishing;
   readonly occupancy: Occupancy;
+  readonly runners: KnownRunners;
   readonly portProbe: PortProbe;
   readonly disk: Disk;
   readonly node: NodeId;

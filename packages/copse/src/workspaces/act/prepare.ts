@@ -23,6 +23,7 @@ import {
   decidePreparation,
 } from '../rules/preparation.ts';
 import { type Refused, decided } from '../../kernel/decision.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
@@ -41,7 +42,7 @@ import { leaveDiscarded } from './shared/discarded.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
-import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
+import { prepareElsewhere, strategyFor } from './checkout/prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef, keepTip } from '../discard/rescue-first.ts';
 import { beginningMessage } from '../rules/naming.ts';
@@ -104,7 +105,7 @@ export async function prepareWorkspace(
 export async function prepareLocked(context: WorkspaceContext, request: PrepareRequest): Promise<Prepared> {
   const { task } = request;
   const strategy = strategyFor(context, task);
-  if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
+  if (strategy !== 'git_worktree') return elsewhere(context, task, strategy);
   const named = nameBranch(context, request);
   if (named.kind === 'refused') {
     return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
@@ -226,10 +227,11 @@ async function headOf({ git }: WorkspaceContext, path: string): Promise<CommitId
 
 async function elsewhere(
   context: WorkspaceContext,
-  task: TaskId,
+  record: Task,
   strategy: 'static' | 'none',
 ): Promise<Prepared> {
-  const outcome = await prepareElsewhere(context, task, strategy);
+  const { id: task } = record;
+  const outcome = await prepareElsewhere(context, record, strategy);
   if ('impossible' in outcome) {
     const reason = `${task} cannot work in the main checkout. ${outcome.impossible}`;
     return { kind: 'refused', because: 'no_base', reason, next: ['copse config check'] };
@@ -237,6 +239,11 @@ async function elsewhere(
   if ('usedBy' in outcome) {
     const reason = `${task} works in the main checkout, which ${outcome.usedBy} uses now.`;
     return { kind: 'refused', because: 'taken', reason, next: [`copse show ${outcome.usedBy}`] };
+  }
+  if ('endingOf' in outcome) {
+    const { endingOf } = outcome;
+    const reason = `${task} works in the main checkout, where processes of ${endingOf} have not ended yet.`;
+    return { kind: 'refused', because: 'busy', reason, next: [`copse show ${endingOf}`] };
   }
   const nothing = { brought: [], linked: [], skipped: [], submodules: [], notes: [] };
   return {

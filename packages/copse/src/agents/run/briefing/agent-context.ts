@@ -31,7 +31,7 @@ import type { RadarSight } from '../../../radar/port.ts';
 import { reportFolder } from '../../act/report.ts';
 import { sessionContextText } from './session-context.ts';
 import type { PreparedWorkspace } from '../surroundings.ts';
-import { strategyFor } from '../../../workspaces/act/prepare-elsewhere.ts';
+import { strategyFor } from '../../../workspaces/act/checkout/prepare-elsewhere.ts';
 import { lastSighting } from '../../../radar/radar.ts';
 import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 

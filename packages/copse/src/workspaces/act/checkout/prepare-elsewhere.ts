@@ -2,18 +2,19 @@
  * Workspaces without a worktree: the main checkout (`static`, one session at a time), or no files at all (`none`, and tasks
  * without code).
  *
- * The checkout is released when its session ends (`leaveCheckout`). A process that was killed before that, and a cancelled
- * task, do not keep it: it is free as soon as its task is not in progress. What a person has there uncommitted is in a
- * snapshot before the agent starts.
+ * The checkout is released when its session ends (`leaveCheckout`). A process that was killed before that does not keep it:
+ * it is free when its task is not in progress and the processes of its last attempt are gone. Every session looks at it
+ * anew: what a person has there uncommitted is in a snapshot before the agent starts.
  */
 
-import { decided } from '../../kernel/decision.ts';
-import { type TaskId, type WorkspaceId, brand, drawId } from '../../kernel/ids.ts';
-import type { Task } from '../../tasks/rules/task.ts';
-import { type CheckoutBefore, type CheckoutLeft, beforeSession, ownFiles } from '../rules/checkout.ts';
-import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
-import { type Change, change } from '../../board/context.ts';
-import { type WorkspaceContext, workspaceOf } from './context.ts';
+import { decided } from '../../../kernel/decision.ts';
+import { type TaskId, type WorkspaceId, brand, drawId } from '../../../kernel/ids.ts';
+import type { Task } from '../../../tasks/rules/task.ts';
+import { type CheckoutBefore, type CheckoutLeft, beforeSession, ownFiles } from '../../rules/checkout.ts';
+import { type Workspace, decideWorkspace } from '../../rules/workspace.ts';
+import { type Change, change } from '../../../board/context.ts';
+import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../context.ts';
+import { leftInCheckout } from './left-in-checkout.ts';
 
 export function strategyFor({ settings }: WorkspaceContext, task: Task): Workspace['strategy'] {
   return task.kind === 'non-code' ? 'none' : settings.strategy;
@@ -22,17 +23,24 @@ export function strategyFor({ settings }: WorkspaceContext, task: Task): Workspa
 export type PreparedElsewhere =
   | { readonly workspace: Workspace; readonly reused: boolean }
   | { readonly usedBy: TaskId }
+  /** Its session is over, and its processes are not gone yet. */
+  | { readonly endingOf: TaskId }
   | { readonly impossible: string };
 
 export async function prepareElsewhere(
   context: WorkspaceContext,
-  task: TaskId,
+  record: Task,
   strategy: 'static' | 'none',
 ): Promise<PreparedElsewhere> {
+  const { id: task } = record;
   const known = await workspaceOf(context, task);
-  if (known?.disposition.is === 'in_use') return { workspace: known, reused: true };
+  if (known?.disposition.is === 'in_use' && goesOn(context, record, known, strategy))
+    return { workspace: known, reused: true };
   const usedBy = strategy === 'static' ? await userOfCheckout(context, context.board, task) : undefined;
   if (usedBy !== undefined) return { usedBy };
+  const ending = strategy === 'static' ? await leftInCheckout(context) : [];
+  const endingOf = ending.find((id) => id !== task);
+  if (endingOf !== undefined) return { endingOf };
   const checkout = strategy === 'static' ? await lookBefore(context, task) : undefined;
   if (checkout === null) return { impossible: 'The main checkout has no commit, or there is none.' };
   const outcome = await change(context, async (change): Promise<PreparedElsewhere> => {
@@ -46,6 +54,16 @@ export async function prepareElsewhere(
   });
   if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
+}
+
+/** In the main checkout only the same work by hand goes on: after any other session a person may have changed files. */
+function goesOn(
+  context: WorkspaceContext,
+  task: Task,
+  known: Workspace,
+  strategy: 'static' | 'none',
+): boolean {
+  return strategy === 'none' || (known.strategy === 'static' && isHeldByHand(context, task));
 }
 
 /** What a session leaves in the main checkout, looked at before its end is recorded; null for any other workspace. */
@@ -65,6 +83,18 @@ export async function leaveCheckout(
   if (workspace?.strategy !== 'static') return;
   const { left } = of;
   await change.apply(decideWorkspace(workspace, { action: 'release', rescue: null, left }, change.at));
+}
+
+/** After a person stopped the session and its processes ended. A session that began since then keeps the checkout. */
+export async function leaveStopped(context: WorkspaceContext, of: Workspace): Promise<void> {
+  if (of.strategy !== 'static') return;
+  const { task, node } = of;
+  const left = await lookAtLeft(context, task);
+  const outcome = await change(context, async (change) => {
+    const now = await workspaceOf({ board: change.board, node }, task);
+    if (now?.id === of.id) await leaveCheckout(change, { task, node, left });
+  });
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 async function userOfCheckout(
