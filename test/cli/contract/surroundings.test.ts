@@ -61,7 +61,7 @@ describe('copse doctor', () => {
     writeFileSync(path.join(cwd, 'copse.yml'), 'agents: [\n  x: {\n');
     const { code, stdout } = await copse(['doctor'], { cwd });
     expect(code).toBe(1);
-    expect(stdout).toContain('✗ settings   copse.yml:3:1: this is not valid YAML');
+    expect(stdout).toContain('✗ settings   copse.yml:3:1: a mapping that begins with { is not closed with }');
     expect(stdout.match(/flow map in block/g)).toHaveLength(1);
     expect(stdout).not.toMatch(/^copse\.yml/m);
     expect(stdout).not.toContain('✓ board');

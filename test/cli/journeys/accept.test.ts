@@ -39,7 +39,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     const refused = await onTerminal(['config', 'accept'], cwd, [['Use copse.yml as shown?', ENTER]]);
     expect(refused).toContain('+ policy: { max_agents: 2 }');
     expect(refused).toContain('Not accepted');
-    expect((await copse(['list'], { cwd })).stderr).toContain('copse.yml changed');
+    expect((await copse(['list'], { cwd })).stderr).toContain('copse.yml is new');
     const agreed = await onTerminal(['config', 'accept'], cwd, [['Use copse.yml as shown?', 'y']]);
     expect(agreed).toContain('Accepted copse.yml.');
     expect((await copse(['list'], { cwd })).stderr).toBe('');
@@ -63,7 +63,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     expect(screen).toContain('conductor.json (set-up and teardown commands): new');
     await work(cwd);
     expect(existsSync(mark)).toBe(false);
-    expect((await copse(['list'], { cwd })).stderr).toContain('conductor.json changed');
+    expect((await copse(['list'], { cwd })).stderr).toContain('conductor.json is new');
   });
 
   test('init with a yes accepts them', async () => {

@@ -18,6 +18,7 @@ let at: { readonly cwd: string };
 let task: string;
 let ref: string;
 let job: string;
+let artifact: string;
 
 beforeAll(async () => {
   at = newProject(area);
@@ -37,6 +38,8 @@ beforeAll(async () => {
   await join(at);
   await answer(['board', 'backup'], at);
   await answer(['ledger', 'add', 'learning', 'x', '--task', task], at);
+  const plot = 'https://example.com/plot.png';
+  ({ id: artifact } = await answer<{ id: string }>(['artifact', 'add', plot, '--task', task], at));
   ({
     rescues: [{ ref }],
   } = await answer<{ rescues: [{ ref: string }] }>(['rescue', 'list'], at));
@@ -77,6 +80,8 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
   'plan show': () => ['plan', 'show', 'pl-aaaa'],
   'plan list': () => ['plan', 'list'],
   'ledger list': () => ['ledger', 'list', task],
+  'artifact list': () => ['artifact', 'list'],
+  'artifact show': () => ['artifact', 'show', artifact],
   'rescue list': () => ['rescue', 'list'],
   'rescue show': () => ['rescue', 'show', ref],
   answer: () => ['answer', 'cp-bbbb'],
@@ -99,7 +104,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
 
 /** They change something, and print records through the same views. */
 const writing =
-  /^(add|edit|delete|plan add|ledger add|work|tend|sweep|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|sources sync|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
+  /^(add|edit|delete|plan add|ledger add|artifact add|work|tend|sweep|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|sources sync|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
 
 interface Known {
   name(): string;

@@ -20,13 +20,17 @@ async function follow(scene: Scene, id: string, index: number): Promise<string |
   const { next } = await why(scene, id);
   const command = next[index];
   if (command === undefined) return undefined;
-  const [program, ...argv] = command.split(' ');
-  expect(program).toBe('copse');
-  // It would start the tasks that the next commands are for.
-  if (argv[0] === 'orchestrate') argv.push('--dry-run');
-  const { code, stderr } = await copse(argv, scene.at);
-  expect({ command, code, stderr }).toMatchObject({ command, code: 0 });
-  return argv[0];
+  const names: (string | undefined)[] = [];
+  for (const one of command.split(' && ')) {
+    const [program, ...argv] = one.split(' ');
+    expect(program).toBe('copse');
+    names.push(argv[0]);
+    // It would start the tasks that the next commands are for.
+    if (argv[0] === 'orchestrate') argv.push('--dry-run');
+    const { code, stderr } = await copse(argv, scene.at);
+    expect({ command, code, stderr }).toMatchObject({ command, code: 0 });
+  }
+  return names.join(' && ');
 }
 
 /** Makes as many tasks in this state as it has commands, and follows another one with each. */
@@ -63,7 +67,7 @@ test('of tasks that agents worked on', async () => {
   const stuck = await made(3, 'copse stuck --reason "Which?"', ...plain);
   const failed = await made(3, 'exit 9', ...plain);
   const inReview = await made(5, 'commit r% r%.txt', '--agent', 'reviewed');
-  const attention = await made(4, 'true', ...plain);
+  const attention = await made(5, 'true', ...plain);
   const landed = await made(4, 'commit l% l%.txt', ...plain);
   const nothing = await made(3, 'copse finish --no-changes', ...plain);
   await copse(['orchestrate', '--until-idle'], scene.at);
@@ -73,7 +77,12 @@ test('of tasks that agents worked on', async () => {
   expect(await followAll(scene, 'stuck', stuck)).toEqual(['restart', 'cancel']);
   expect(await followAll(scene, 'failed', failed)).toEqual(['restart', 'cancel']);
   expect(await followAll(scene, 'in_review', inReview)).toEqual(['review', 'merge', 'resume', 'cancel']);
-  expect(await followAll(scene, 'needs_attention', attention)).toEqual(['resume', 'work', 'cancel']);
+  expect(await followAll(scene, 'needs_attention', attention)).toEqual([
+    'resume',
+    'work',
+    'work && finish',
+    'cancel',
+  ]);
   expect(await followAll(scene, 'done', landed)).toEqual(['resume', 'undo', 'delete']);
   expect(await followAll(scene, 'done', nothing)).toEqual(['resume', 'delete']);
 });

@@ -167,7 +167,7 @@ describe('a node that drains', () => {
       'Node build-1 drains: it takes no new work. No agent runs there.',
     );
     expect(await printed(['up', '--once'], here)).not.toContain('started');
-    expect(await printed(['why', id], here)).toContain('This node (build-1) drains');
+    expect(await printed(['why', id], here)).toContain('This machine drains and starts no new tasks.');
     expect(await printed(['node', 'list'], here)).toContain('drained');
     expect(await printed(['node', 'resume', 'build-1'], here)).toBe('Node build-1 takes work again.\n');
     expect(await refused('node', 'resume', 'build-1')).toContain('it does not drain');

@@ -50,7 +50,7 @@ describe('with max_stuck_restarts', () => {
   test('why, status and the next agent are told', async () => {
     const used = 'estarted automatically 2 of 2 times, and failed again';
     expect(await scene.why(id('fails always'))).toContain(`R${used}.`);
-    expect(await printed(['status'], scene.at)).toContain(`r${used}`);
+    expect(await printed(['status'], scene.at)).toContain(`R${used}`);
     expect(await scene.why(id('asks'))).not.toContain('utomatic');
     expect(await printed(['ledger', 'list', '--task', id('fails once')], scene.at)).toContain(
       'the task was restarted automatically. It stopped because: The worktree of',
@@ -96,5 +96,5 @@ test('a planned restart is told with its time', async () => {
     .poll(async () => (await scene.tasks()).get(task)?.status, { timeout: 60_000, interval: 100 })
     .toBe('needs_attention');
   expect(await scene.why(task)).toMatch(/Restarts automatically in [45] min \(1 of 1\)\./);
-  expect(await printed(['status'], scene.at)).toMatch(/restarts automatically in [45] min \(1 of 1\)/);
+  expect(await printed(['status'], scene.at)).toMatch(/Restarts automatically in [45] min \(1 of 1\)/);
 });
