@@ -24,7 +24,7 @@ const VIOLATIONS = [
   {
     violation: 'an import of node:fs in rules for a type only',
     part: 'boundaries',
-    file: `${SRC}/tasks/rules/areas.ts`,
+    file: `${SRC}/tasks/rules/areas/areas.ts`,
     code: "\nexport type { Stats as Planted } from 'node:fs';\n",
     report: 'imports fs\n  rules-are-pure',
   },

@@ -62,7 +62,7 @@ describe('copse doctor', () => {
     const { code, stdout } = await copse(['doctor'], { cwd });
     expect(code).toBe(1);
     expect(stdout).toContain('✗ settings   copse.yml:3:1: a mapping that begins with { is not closed with }');
-    expect(stdout.match(/flow map in block/g)).toHaveLength(1);
+    expect(stdout.match(/begins with {/g)).toHaveLength(1);
     expect(stdout).not.toMatch(/^copse\.yml/m);
     expect(stdout).not.toContain('✓ board');
   });

@@ -301,9 +301,12 @@ function repositoryFor(
 /** Where each agent of copse.yml works; null: in the repository of the board. */
 export async function rootsOf(
   board: Repository,
-  { env }: Surroundings,
-  own?: KnownSettings['agent'],
+  surroundings: Surroundings,
+  known?: KnownSettings['agent'],
 ): Promise<(agent: string) => string | null> {
+  const { env } = surroundings;
+  // A command of an attempt goes by the settings that the attempt was started with.
+  const own = known ?? attemptSettings(board, surroundings)?.agent;
   const agents: Placed = own?.name === undefined ? await agentsConfigured(board) : { [own.name]: own };
   const roots = new Map<string, string>();
   for (const [name, { working_directory: wanted }] of Object.entries(agents)) {
