@@ -21,10 +21,10 @@ const newPlace = placesIn(path.join(newArea(), `it's "a" räpo`));
 async function newScene() {
   const { project, task, branch } = await newDirty(newPlace());
   const common = path.join(project.folder, '.git');
-  const store = { task, attempt: brand<AttemptId>('at-1') };
+  const store = { task, attempt: brand<AttemptId>(`at-${process.pid}`) };
   layStore(common, store);
   const env = {
-    GIT_OBJECT_DIRECTORY: path.join(common, 'copse', 'objects', `${task}.at-1`, 'new'),
+    GIT_OBJECT_DIRECTORY: path.join(common, 'copse', 'objects', `${task}.at-${process.pid}`, 'new'),
     GIT_ALTERNATE_OBJECT_DIRECTORIES: path.join(common, 'objects'),
   };
   const argv = ['commit-tree', '-p', 'main', '-m', 'inside', 'main^{tree}'];
@@ -47,13 +47,13 @@ it('a forced removal sets the store aside and says where it is', async () => {
   const { context, task, aside } = await newScene();
   const removed = await removeWorkspace(context, task, byForce);
   expect(removed).toMatchObject({ kind: 'removed' });
-  expect(JSON.stringify(removed)).toContain(`set-aside/${task}.at-1`);
-  expect(aside()).toEqual([`${task}.at-1`]);
+  expect(JSON.stringify(removed)).toContain(`set-aside/${task}.at-${process.pid}`);
+  expect(aside()).toEqual([`${task}.at-${process.pid}`]);
 });
 
 it('a reset by a person sets it aside; one that an attempt makes is refused', async () => {
   const { context, record, task, aside } = await newScene();
   await expect(resetWorkspace(context, record, brand<FencingToken>(1))).rejects.toThrow('more than 1 files');
   expect(await resetWorkspace(context, record)).toMatchObject({ kind: 'done' });
-  expect(aside()).toEqual([`${task}.at-1`]);
+  expect(aside()).toEqual([`${task}.at-${process.pid}`]);
 });

@@ -26,7 +26,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ObjectReader, layStore } from '../../../packages/copse/src/git/objects.ts';
 import { copse, git, newArea, plainEnv } from '../../support/cli.ts';
 import { runGit } from '../../support/git/git-shell.ts';
-import { STORE, StoreScene, expectClosed, expectSound } from '../../support/git/store-scene.ts';
+import { STORE, STORE_NAME, StoreScene, expectClosed, expectSound } from '../../support/git/store-scene.ts';
 
 const area = newArea();
 vi.setConfig({ testTimeout: 60_000 });
@@ -62,7 +62,9 @@ describe('a store beyond limits', () => {
     const commit = scene.commit({ a: 'a\n' });
     const stores = scene.stores(undefined, { mostObjects: 2 });
     await expect(stores.close(STORE)).rejects.toMatchObject({
-      remedy: expect.stringMatching(/ && mv '.*\/cp-a1b2.at-1' '.*\/set-aside\/cp-a1b2.at-1'$/) as unknown,
+      remedy: expect.stringMatching(
+        new RegExp(` && mv '.*/${STORE_NAME}' '.*/set-aside/${STORE_NAME}'$`),
+      ) as unknown,
     });
     await stores.drop(STORE);
     expectClosed(scene);

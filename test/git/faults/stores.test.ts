@@ -26,7 +26,14 @@ import { removePipes } from '../../../packages/copse/src/git/run/pipes.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { copse, git, newArea, plainEnv } from '../../support/cli.ts';
 import { runGit } from '../../support/git/git-shell.ts';
-import { BRANCH, STORE, StoreScene, expectClosed, expectSound } from '../../support/git/store-scene.ts';
+import {
+  BRANCH,
+  STORE,
+  STORE_NAME,
+  StoreScene,
+  expectClosed,
+  expectSound,
+} from '../../support/git/store-scene.ts';
 import { isLong } from '../../support/long.ts';
 import { interruptAt, isInterrupted } from '../../support/workspaces/interrupted.ts';
 
@@ -265,5 +272,5 @@ it('a person’s alternates are used inside too, and stay as they are', () => {
   appendFileSync(file, '../elsewhere\n');
   layStore(path.join(scene.folder, '.git'), STORE);
   const inside = readFileSync(path.join(scene.store, 'info', 'alternates'), 'utf8');
-  expect(inside).toBe('../copse/objects/cp-a1b2.at-1/repository\n../elsewhere\n');
+  expect(inside).toBe(`../copse/objects/${STORE_NAME}/repository\n../elsewhere\n`);
 });

@@ -12,7 +12,9 @@ import { type AttemptId, type TaskId, brand } from '../../../packages/copse/src/
 import { git, newRepository } from '../cli.ts';
 import { runGit } from './git-shell.ts';
 
-export const STORE = { task: brand<TaskId>('cp-a1b2'), attempt: brand<AttemptId>('at-1') };
+/** Tests beside this one have attempts of their own: processes are found by the id of theirs. */
+export const STORE = { task: brand<TaskId>('cp-a1b2'), attempt: brand<AttemptId>(`at-${process.pid}`) };
+export const STORE_NAME = `${STORE.task}.${STORE.attempt}`;
 export const BRANCH = 'refs/heads/cp-a1b2/work';
 
 export class StoreScene {
@@ -26,7 +28,7 @@ export class StoreScene {
   constructor(area: string) {
     this.folder = newRepository(area);
     this.objects = path.join(this.folder, '.git', 'objects');
-    this.store = path.join(this.folder, '.git', 'copse', 'objects', 'cp-a1b2.at-1');
+    this.store = path.join(this.folder, '.git', 'copse', 'objects', STORE_NAME);
     this.new = path.join(this.store, 'new');
     this.aside = path.join(this.folder, '.git', 'copse', 'set-aside');
     layStore(path.join(this.folder, '.git'), STORE);
