@@ -64,7 +64,8 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
     for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
     const last = chosen.at(-1);
     const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
-    if (last !== undefined && statSync(last).size === 0 && !options.runner)
+    const isEmpty = chosen.length > 0 && chosen.every((file) => statSync(file).size === 0);
+    if (isEmpty && !options.runner)
       cli.output.note(
         `No output${attempts.at(-1)?.end == null ? ' yet' : ''}${await ofAgent(board, attempts.at(-1)?.session)}.`,
       );
