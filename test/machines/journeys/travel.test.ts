@@ -30,7 +30,8 @@ case \${COPSE_WORKTREE_BRANCH#*/} in
     fi
     ;;
   *)
-    if [ ! -e "$name.txt" ]; then
+    # The file alone may be of a snapshot that was taken before the commit.
+    if ! git cat-file -e "HEAD:$name.txt" 2>/dev/null; then
       echo text >"$name.txt"
       commit "$name.txt"
     fi
