@@ -220,7 +220,8 @@ describe('a process of an agent', () => {
     const folder = newFolder();
     const script = 'setsid sh -c "echo \\$\\$; exec sleep 600" &';
     const left = await pidFrom(start(folder, script, { COPSE_SESSION_ID: 'se-1' }));
-    expect(await owned(folder, { roots: [], sessions: ['se-1'] })).toEqual([left]);
+    // The shell that left it behind may take a moment to end.
+    await expect.poll(() => owned(folder, { roots: [], sessions: ['se-1'] })).toEqual([left]);
     expect(await owned(folder, { roots: [], sessions: ['se-'] })).toEqual([]);
   });
 
