@@ -424,15 +424,6 @@ export const defaultPolicy = {
     outputBytes: 256 * 1024,
   },
 
-  /** Locks of a git that was killed. */
-  gitLocks: {
-    /** A ref's lock is held for moments only: one that has not changed for so long is stale. */
-    deadMs: 10 * SECOND,
-    lookEveryMs: 100,
-    /** How long to wait for a git that packs refs before reporting the lock. */
-    patienceMs: MINUTE,
-  },
-
   sources: {
     /** Only issues that carry this label become tasks, so that strangers cannot hand out work. */
     label: 'copse',
@@ -482,46 +473,6 @@ export const defaultPolicy = {
     listedJobs: 50,
   },
 
-  /** What a rescue saves at most, and Copse commits for an agent: more is refused, and stays where it is. */
-  rescue: {
-    mostBytes: 4 * GIGABYTE,
-    mostFiles: 250_000,
-  },
-
-  /** Processes of git, and whatever is computed from a branch. */
-  git: {
-    /** A git that takes longer is ended with the processes that it started. */
-    mostMs: 10 * MINUTE,
-    /** How often a running git is checked for waiting on a pipe, and how long it may. */
-    lookEveryMs: 500,
-    pipeMs: SECOND,
-    /** Between asking a git to end and killing it. */
-    endGraceMs: SECOND,
-    /** Of one process of git, where the system can limit it. */
-    memoryBytes: 4 * GIGABYTE,
-    /** What one git may print. */
-    outputBytes: 512 * MEGABYTE,
-    /** The largest object that Copse reads into its own memory. */
-    objectBytes: 256 * MEGABYTE,
-    /** What Copse takes from the store of an attempt at a time: bytes of large files, of all else that names objects, objects. */
-    broughtBytes: 4 * GIGABYTE,
-    broughtTreeBytes: 64 * MEGABYTE,
-    broughtObjects: 500_000,
-    /** The most objects of a store that are looked at for a reader who misses one. */
-    missedObjects: 10_000,
-    /** Paths that a branch may change, against its target. */
-    changedPaths: 250_000,
-    /** Folders in folders; no system can check out more. */
-    folderDepth: 2_000,
-  },
-
-  /** The largest files that Copse reads whole, of those that agents can write; larger ones count as damaged. */
-  files: {
-    smallBytes: 8 * MEGABYTE,
-    indexBytes: GIGABYTE,
-    packedRefsBytes: 256 * MEGABYTE,
-  },
-
   board: {
     /** How long a reader waits for a file that another process is creating, recovering or closing. */
     busyTimeoutMs: 10 * SECOND,
@@ -532,11 +483,6 @@ export const defaultPolicy = {
     /** So many copies of a board in a file are kept: the newest few, and of the days before the last of each. */
     snapshots: { most: 7, newest: 3 },
     snapshotEveryMs: DAY,
-  },
-
-  list: {
-    /** Finished tasks shown by `copse list` unless `--all` is given. */
-    recentlyFinished: 50,
   },
 
   ...limits,
