@@ -314,4 +314,12 @@ export const limits = {
     /** Finished tasks shown by `copse list` unless `--all` is given. */
     recentlyFinished: 50,
   },
+
+  escape: {
+    /** Files of the main checkout that an event names. */
+    listedPaths: 200,
+    /** How long a look at the main checkout waits for a landing that moves it, and how often it tries. */
+    patienceMs: 5 * SECOND,
+    lookEveryMs: 50,
+  },
 } as const;

@@ -210,14 +210,6 @@ export const defaultPolicy = {
     perSession: 1,
   },
 
-  escape: {
-    /** Files of the main checkout that an event names. */
-    listedPaths: 200,
-    /** How long a look at the main checkout waits for a landing that moves it, and how often it tries. */
-    patienceMs: 5 * SECOND,
-    lookEveryMs: 50,
-  },
-
   landing: {
     policy: 'auto',
     method: 'rebase',
@@ -369,7 +361,8 @@ export const defaultPolicy = {
     emptyTrashKept: 50,
     /** Folders of logs and patches of tasks that are kept; those of unfinished tasks always are. */
     logsKept: 600,
-    /** Least time between two sweeps because there are more of them. */
+    /** With so many more of them, an orchestrator sweeps before the usual time; and least time between two such sweeps. */
+    logsBeyond: 60,
     logSweepEveryMs: 5 * MINUTE,
     logAgeMs: 30 * DAY,
     sessionCleanupEveryMs: HOUR,

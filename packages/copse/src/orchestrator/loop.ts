@@ -22,9 +22,6 @@ export interface LoopOptions {
 /** `drained`: its agents ended or were handed over. `left`: a person removed the node from the board. */
 export type LoopEnd = 'stopped' | 'idle' | 'once' | 'drained' | 'left';
 
-/** Of more than these, some may start later, after `pollIntervalMs`. */
-const DELAYED_LOOKED_AT = 20;
-
 export async function runLoop(
   context: RunContext,
   orchestrator: Orchestrator,
@@ -80,10 +77,15 @@ async function tryPass(
   }
 }
 
-async function untilNextLook({ board, clock }: RunContext, pollIntervalMs: number): Promise<number> {
+async function untilNextLook({ board, clock, policy }: RunContext, pollIntervalMs: number): Promise<number> {
   const now = clock.now();
   const delayed = await board
-    .tasks({ statuses: ['ready'], delayedAt: now, order: 'urgent', limit: DELAYED_LOOKED_AT })
+    .tasks({
+      statuses: ['ready'],
+      delayedAt: now,
+      order: 'urgent',
+      limit: policy.orchestration.consideredAtOnce,
+    })
     // The next pass finds out whether the board is still away.
     .catch(() => []);
   const waits = delayed.flatMap(({ state }) =>

@@ -24,22 +24,19 @@ interface SweepMoment {
   readonly logFolders: number;
 }
 
-/** With so many times the folders that are kept, an orchestrator sweeps them before the next usual sweep. */
-const LOGS_BEYOND = 1.1;
-
 /** Null when nothing is due. Without a memory of the last sweep, the interval begins now. */
 export function decideDueSweep(
   { isStart, last, now, logFolders }: SweepMoment,
   maintenance: Policy['maintenance'],
 ): DueSweep | null {
   const { cleanupOnStartup, sweepEveryMs, sessionCleanupEveryMs, sessionCleanup } = maintenance;
-  const { logsKept, logSweepEveryMs } = maintenance;
+  const { logsKept, logsBeyond, logSweepEveryMs } = maintenance;
   const isDue = (at: Timestamp, everyMs: number) => now - at >= everyMs || at > now;
   if ((isStart && cleanupOnStartup) || (last !== null && isDue(last.all, sweepEveryMs)))
     return { kinds: new Set(sweptKinds), off: new Set(switchedOff(maintenance)) };
   if (sessionCleanup && last !== null && isDue(last.sessions, sessionCleanupEveryMs))
     return { kinds: new Set(['session']), off: new Set() };
-  if (logFolders > logsKept * LOGS_BEYOND && last !== null && isDue(last.sessions, logSweepEveryMs))
+  if (logFolders > logsKept + logsBeyond && last !== null && isDue(last.sessions, logSweepEveryMs))
     return {
       kinds: new Set(['logs', 'artifacts', ...(sessionCleanup ? ['session' as const] : [])]),
       off: new Set(),
