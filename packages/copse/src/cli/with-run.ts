@@ -1,6 +1,6 @@
 /** Opens everything that agents and the queue need, and closes it when the command ends. */
 
-import { type RunContext, contextOf } from '../queue/context.ts';
+import { type RunContext, contextOf, contextToStop } from '../queue/context.ts';
 import type { OpenRun, OpenRunOptions } from '../compose/run/run.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { fail } from './failure.ts';
@@ -21,6 +21,7 @@ export async function withRun<T>(
   }
 }
 
+/** For commands that stop the work on a task. */
 export async function withRunOf<T>(
   cli: Cli,
   words: readonly string[],
@@ -28,14 +29,18 @@ export async function withRunOf<T>(
 ): Promise<T> {
   return withRun(cli, {}, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
-    return work(await contextOf(context, await context.board.get('task', id)), id);
+    return work(await contextToStop(context, await context.board.get('task', id)), id);
   });
 }
 
 /** What works on these tasks; they have to be in one repository. */
-export async function contextOfAll(context: RunContext, ids: readonly TaskId[]): Promise<RunContext> {
+export async function contextOfAll(
+  context: RunContext,
+  ids: readonly TaskId[],
+  placeOf = contextOf,
+): Promise<RunContext> {
   const places = new Set<RunContext>();
-  for (const id of ids) places.add(await contextOf(context, await context.board.get('task', id)));
+  for (const id of ids) places.add(await placeOf(context, await context.board.get('task', id)));
   const [only = context, ...others] = places;
   if (others.length > 0)
     fail('invalid', 'These tasks are in several repositories.', 'run the command for each repository');

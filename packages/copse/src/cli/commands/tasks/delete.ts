@@ -3,7 +3,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { removedView } from '../../../operations/views/workspace-views.ts';
-import type { RunContext } from '../../../queue/context.ts';
+import { type RunContext, contextToStop } from '../../../queue/context.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { type RemovedOne, withIgnored } from '../../../workspaces/discard/cleanup.ts';
 import { canAsk, confirm } from '../../ask.ts';
@@ -23,7 +23,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, {}, async (run) => {
     const ids = [...new Set(await requireTaskIds(run.board, words))];
-    const context = await contextOfAll(run, ids);
+    const context = await contextOfAll(run, ids, contextToStop);
     const input = { unlink: options.unlink ?? false, keepWorktree: options.keepWorktree ?? false };
     if (!options.yes && canAsk(cli, options) && !(await isMeant(context, ids, input))) {
       cli.output.note('Nothing was changed.');
