@@ -100,6 +100,7 @@ const docker = section(
 ).describe('The container of an agent with `sandbox: docker`.');
 
 export const runtimes = ['claude-sdk', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'command'] as const;
+export type RuntimeName = (typeof runtimes)[number];
 
 const agentSection = section(
   {
