@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import type { RuntimeName } from '../../../packages/copse/src/config/agents.ts';
+import type { RuntimeName } from '../../../packages/copse/src/agents/rules/runtimes.ts';
 import { runtimeSandbox } from '../../../packages/copse/src/agents/sandbox/runtime.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { newArea, newRepository } from '../../support/cli.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { RuntimeName } from '../../../packages/copse/src/config/agents.ts';
+import type { RuntimeName } from '../../../packages/copse/src/agents/rules/runtimes.ts';
 import { type BranchName, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import {
   hasOwnNamespace,

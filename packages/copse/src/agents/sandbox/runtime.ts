@@ -14,7 +14,7 @@
 import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { RuntimeName } from '../../config/agents.ts';
+import type { RuntimeName } from '../rules/runtimes.ts';
 import {
   type ProgramFacts,
   hiddenPlaces,

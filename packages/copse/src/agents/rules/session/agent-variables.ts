@@ -4,7 +4,7 @@
  * own: an agent reaches the board through its runner.
  */
 
-import type { RuntimeName } from '../../../config/agents.ts';
+import type { RuntimeName } from '../runtimes.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
 
 export interface AgentProgram {

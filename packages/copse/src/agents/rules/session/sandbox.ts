@@ -12,7 +12,7 @@
  * a worktree belongs to, and its configuration.
  */
 
-import type { RuntimeName } from '../../../config/agents.ts';
+import type { RuntimeName } from '../runtimes.ts';
 import type { BranchName, TaskId } from '../../../kernel/ids.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
 
