@@ -22,6 +22,7 @@ const ORDER = [
   'orchestrator',
   'explain',
   'operations',
+  'server',
 ];
 
 const KERNEL = `${src}kernel/[^/]+$`;
@@ -116,7 +117,7 @@ export default {
     ),
     forbid(
       'only-compose-names-adapters',
-      { path: `${src}(cli|demo|operations)/` },
+      { path: `${src}(cli|demo|operations|server)/` },
       { path: ADAPTERS, pathNot: [...PORTS, RULES] },
       'the command line gets its adapters from compose',
     ),

@@ -63,6 +63,7 @@ export function boardOn(
         const stop = follow(wake);
         return { stop: async () => stop() };
       }),
+    readAtOnce: notHere,
     exportTo: notHere,
     importFrom: notHere,
     backUp: () => Promise.resolve({ kind: 'left_to_server' }),

@@ -39,6 +39,7 @@ function settingsFor(write: readonly string[]): SandboxSettings {
     userHome: home,
     variables: {},
     teardowns: undefined,
+    tokens: undefined,
     compiled,
     find: () => undefined,
   };

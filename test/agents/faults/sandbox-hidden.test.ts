@@ -41,6 +41,7 @@ function hiddenFrom(
     userHome: home,
     variables,
     teardowns: undefined,
+    tokens: undefined,
     compiled: undefined,
     find: () => undefined,
     srt: '/srt',

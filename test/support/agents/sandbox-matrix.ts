@@ -224,6 +224,7 @@ export class Around {
       ['', '.git-credentials'],
       ['', '.npmrc'],
       ['.cache/copse-teardown/other', 'secret.txt'],
+      ['.cache/copse-serve', '4747.header'],
     ] as const) {
       mkdirSync(path.join(home, folder), { recursive: true, mode: 0o700 });
       writeFileSync(path.join(home, folder, file), 'secret\n');

@@ -4,7 +4,7 @@ import type { RecordedEvent } from './rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Board } from './port.ts';
-import { type LostEvents, moveOn } from './rules/term.ts';
+import { type BoardTerm, type LostEvents, moveOn } from './rules/term.ts';
 
 const PAGE = 500;
 
@@ -14,6 +14,8 @@ export interface FollowOptions {
   readonly term?: number;
   /** The board has another server, which lacks events that were followed already. */
   readonly onLost?: (lost: LostEvents) => void | Promise<void>;
+  /** The board has another server: all its terms, before anything of the last one is told. */
+  readonly onTerms?: (terms: readonly BoardTerm[]) => void;
   readonly task?: TaskId | undefined;
   readonly signal: AbortSignal;
   readonly policy: Policy['board'];
@@ -40,6 +42,7 @@ export async function* followEvents(board: Board, options: FollowOptions): Async
         const terms = await board.terms();
         term ??= terms.at(-1)?.term ?? 1;
         const moved = moveOn({ term, number: after }, terms);
+        if (moved.cursor.term !== term) options.onTerms?.(terms);
         term = moved.cursor.term;
         if (moved.lost !== null) {
           await options.onLost?.(moved.lost);

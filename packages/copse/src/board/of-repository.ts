@@ -25,6 +25,7 @@ export function boardOfRepository(board: Board, from: SeenFrom): Board {
   return over(board, {
     ...reading(board, from.root),
     transact: (work) => board.transact((transaction) => work(transactionOf(transaction, from))),
+    readAtOnce: (read) => board.readAtOnce((reader) => read(over(reader, reading(reader, from.root)))),
   });
 }
 

@@ -135,6 +135,8 @@ export interface Board extends BoardReader {
   silences(): Promise<ReadonlyMap<NodeId, number>>;
   /** Calls `wake` soon after any process recorded an event. May call it without a change. */
   onChange(wake: () => void): Promise<Subscription>;
+  /** Everything that `read` reads is true at one event number; writers are not blocked. */
+  readAtOnce<T>(read: (board: BoardReader) => Promise<T>): Promise<T>;
   /** A consistent snapshot; other writers are not blocked. */
   exportTo(write: (line: BoardLine) => Promise<void>): Promise<void>;
   importFrom(lines: AsyncIterable<BoardLine>): Promise<ImportOutcome>;

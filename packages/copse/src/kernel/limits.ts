@@ -261,6 +261,38 @@ export const limits = {
     snapshotBusyMs: 10 * SECOND,
   },
 
+  /** `copse serve`: what clients may send, and how long each step may take. */
+  server: {
+    headerBytes: 16 * KILOBYTE,
+    bodyBytes: MEGABYTE,
+    targetLength: 2_048,
+    /** What a client may send over a WebSocket. */
+    frameBytes: 64 * KILOBYTE,
+    connections: 256,
+    /** Bodies of requests that are not verified yet are held in memory. */
+    unverifiedBodies: 16,
+    headersMs: 10 * SECOND,
+    requestMs: 30 * SECOND,
+    /** A stream says so often that it is alive; a WebSocket that does not answer is closed. */
+    heartbeatMs: 15 * SECOND,
+    /** A client that takes nothing for so long is disconnected, and catches up by number. */
+    slowMs: 10 * SECOND,
+    /** For the last words to a client that is disconnected. */
+    farewellMs: 2 * SECOND,
+    codeMs: 5 * MINUTE,
+    codeTries: 10,
+    ticketMs: 30 * SECOND,
+    tickets: 256,
+    /** Tokens that were given for codes; the oldest is forgotten first. */
+    tokens: 64,
+    /** Events in memory for all clients, and what one write has at most. */
+    recentEvents: 2_000,
+    batchEvents: 200,
+    batchBytes: 256 * KILOBYTE,
+    /** Refused hosts and origins that are told to the person; a scan names thousands. */
+    toldRefusals: 20,
+  },
+
   /** Locks of a git that was killed. */
   gitLocks: {
     /** A ref's lock is held for moments only: one that has not changed for so long is stale. */

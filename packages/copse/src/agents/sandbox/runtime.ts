@@ -64,6 +64,8 @@ export interface SandboxSettings {
   readonly compiled: string | undefined;
   /** Where checkouts for teardown commands are, those of other repositories too. */
   readonly teardowns: string | undefined;
+  /** Where the tokens of running servers are. */
+  readonly tokens: string | undefined;
   /** For commands that need write no object; see `NewObjects`. */
   readonly isWithoutObjects?: boolean;
   /** Finds a program that confines agents: outside of the repository, whatever the agent's own PATH is. */
@@ -229,11 +231,11 @@ export function seenBy(
   facts: ProgramFacts,
   own: readonly string[],
 ): { readonly hide: readonly string[]; readonly show: readonly string[] } {
-  const { repository, worktreeFolder, userHome, root, teardowns, variables } = settings;
+  const { repository, worktreeFolder, userHome, root, teardowns, tokens, variables } = settings;
   const boardHome = realpathSync(repository.home);
   const elsewhere = otherWorktrees(repository.commonDir, [root, userHome, worktreeFolder, ...own]);
   const worktrees = [worktreeFolder, ...elsewhere, ...(teardowns === undefined ? [] : [teardowns])];
-  const { hide, show } = hiddenPlaces(facts, { boardHome, own, worktrees, userHome, variables });
+  const { hide, show } = hiddenPlaces(facts, { boardHome, own, worktrees, tokens, userHome, variables });
   const isThere = (place: string) => statSync(place, { throwIfNoEntry: false }) !== undefined;
   const needed = [root, facts.home, userHome, repository.commonDir].map(realIfThere);
   const read = allowedPlaces(settings, 'sandbox_read', settings.read);

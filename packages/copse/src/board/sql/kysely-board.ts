@@ -16,6 +16,7 @@ import type { Policy } from '../../kernel/policy.ts';
 import type {
   BackedUp,
   Board,
+  BoardReader,
   BoardTransaction,
   ConnectionFacts,
   ImportOutcome,
@@ -104,6 +105,11 @@ export class KyselyBoard extends Reader implements Board {
 
   onChange(wake: () => void): Promise<Subscription> {
     return this.#engine.onChange(wake);
+  }
+
+  readAtOnce<T>(read: (board: BoardReader) => Promise<T>): Promise<T> {
+    const { dialect } = this.#engine;
+    return this.#engine.snapshot((db) => read(new Reader(askOf(db, dialect), { locksRows: false })));
   }
 
   exportTo(write: (line: BoardLine) => Promise<void>): Promise<void> {

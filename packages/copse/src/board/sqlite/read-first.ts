@@ -8,7 +8,7 @@
 import type { Renewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { migratedVersion } from '../migrations/version.ts';
-import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
+import type { BackedUp, Board, BoardReader, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
 import type { BoardLine } from '../rules/board-line.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
@@ -69,6 +69,10 @@ class ReadFirstBoard extends Reader implements Board {
 
   async onChange(wake: () => void): Promise<Subscription> {
     return (await this.#all()).onChange(wake);
+  }
+
+  async readAtOnce<T>(read: (board: BoardReader) => Promise<T>): Promise<T> {
+    return (await this.#all()).readAtOnce(read);
   }
 
   async exportTo(write: (line: BoardLine) => Promise<void>): Promise<void> {

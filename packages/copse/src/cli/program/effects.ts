@@ -79,6 +79,7 @@ export const effects: Readonly<Record<string, Effect>> = {
   'schedule resume': 'changes',
   'schedule run': 'changes',
   'schedule show': 'reads',
+  serve: 'changes',
   'shell-init': 'reads',
   show: 'reads',
   stats: 'reads',

@@ -121,7 +121,13 @@ export function checkSandbox(
 function placesOfPerson(env: SandboxSurroundings['env']) {
   const userHome = env['HOME'] ?? homedir();
   const cache = (name: CacheName) => privateCache(env, name) ?? cachePlace(env, name);
-  return { userHome, variables: env, compiled: cache('copse-compiled'), teardowns: cache('copse-teardown') };
+  return {
+    userHome,
+    variables: env,
+    compiled: cache('copse-compiled'),
+    teardowns: cache('copse-teardown'),
+    tokens: cache('copse-serve'),
+  };
 }
 
 /** The sandbox was available when the task was claimed; every start now fails with the reason. */

@@ -8,9 +8,9 @@ export type CacheEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
  * `copse-compiled`: compile-cache.ts. `copse-teardown`: the checkouts of the base in which teardown commands run, outside of every
- * repository.
+ * repository. `copse-serve`: the tokens of running servers.
  */
-export type CacheName = 'copse-compiled' | 'copse-teardown';
+export type CacheName = 'copse-compiled' | 'copse-teardown' | 'copse-serve';
 
 /** Made when it is missing. Undefined when there is no place that only this user can write. */
 export function privateCache(env: CacheEnvironment, name: CacheName): string | undefined {

@@ -118,6 +118,8 @@ export function hiddenPlaces(
     readonly variables: Readonly<Record<string, string | undefined>>;
     /** The folder of all worktrees, worktrees that are elsewhere, and the folder of checkouts for teardowns. */
     readonly worktrees: readonly string[];
+    /** The folder with the tokens of running servers. */
+    readonly tokens: string | undefined;
   },
 ): { readonly hide: readonly string[]; readonly show: readonly string[] } {
   const kept = new Set<string>(keptBy(facts));
@@ -128,7 +130,13 @@ export function hiddenPlaces(
   const usual = homes.flatMap((home) => [...CREDENTIALS, ...others].map((name) => `${home}/${name}`));
   const copse = `${of.boardHome}/.copse`;
   return {
-    hide: [copse, ...of.worktrees, ...usual, ...namedPlaces(of.variables, kept)],
+    hide: [
+      copse,
+      ...(of.tokens === undefined ? [] : [of.tokens]),
+      ...of.worktrees,
+      ...usual,
+      ...namedPlaces(of.variables, kept),
+    ],
     show: [...of.own, `${copse}/bin`, `${copse}/shared`],
   };
 }

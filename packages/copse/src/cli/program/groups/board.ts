@@ -1,14 +1,38 @@
 /** Commands about the board as a whole. */
 
 import type { CopseCommand } from '../command.ts';
-import type { CommandEntry, On } from '../parts.ts';
+import { type CommandEntry, type On, byComma } from '../parts.ts';
 
 export const boardCommands: readonly CommandEntry[] = [
+  { names: ['serve'], add: addServe },
   { names: ['events'], add: addEvents },
   { names: ['export'], add: addExport },
   { names: ['import'], add: addImport },
   { names: ['board'], add: addBoard },
 ];
+
+function addServe(program: CopseCommand, on: On): void {
+  program
+    .command('serve')
+    .description('Serve the board over HTTP on this machine, until Ctrl+C.')
+    .option('--port <number>', 'the port; 0: any free one (default: 4747, or a free one)')
+    .option('--host <host>', 'the address to listen on (default: 127.0.0.1)')
+    .option('--tls-cert <file>', 'a certificate in PEM form; needed for other hosts')
+    .option('--tls-key <file>', 'its key')
+    .option(
+      '--behind-proxy <host>',
+      'a public host whose proxy with TLS passes requests on, its Host header too (repeat)',
+      byComma,
+    )
+    .details(
+      'Every request needs a token. The printed address has a code that becomes a token once. For curl, the token is in ~/.cache/copse-serve/<port>.header, which only you can read, until the server stops: curl -H @<file>. Triggers need no token but their signature.',
+    )
+    .examples([
+      ['copse serve', ''],
+      ['copse serve --port 0', 'on any free port'],
+    ])
+    .action(on(() => import('../../commands/server/serve.ts')));
+}
 
 function addEvents(program: CopseCommand, on: On): void {
   program

@@ -1,0 +1,97 @@
+/** The three paths that need no token: a sign of life, the way in with a code, and requests that triggers verify. */
+
+import type { IncomingMessage } from 'node:http';
+
+import type { Outcome } from '../board/context.ts';
+import type { Received } from '../intake/act/triggers.ts';
+import type { TriggerRequest } from '../intake/rules/trigger.ts';
+import type { Policy } from '../kernel/policy.ts';
+import { type Answer, json, problemAnswer, refusedAnswer } from './answer.ts';
+import { readBody } from './body.ts';
+import type { Keys } from './keys.ts';
+import { API } from './routes.ts';
+import { problem } from './rules/problem.ts';
+import { type Target, matchPath } from './rules/target.ts';
+
+export type Receive = (name: string, request: TriggerRequest) => Promise<Outcome<Received>>;
+
+export class OpenDoors {
+  readonly #keys: Keys;
+  readonly #receive: Receive;
+  readonly #limits: Policy['server'];
+  #bodies = 0;
+
+  constructor(keys: Keys, receive: Receive, limits: Policy['server']) {
+    this.#keys = keys;
+    this.#receive = receive;
+    this.#limits = limits;
+  }
+
+  /** Undefined: this request needs a token. */
+  async answer(request: IncomingMessage, { segments }: Target): Promise<Answer | undefined> {
+    const { method } = request;
+    if (method === 'GET' && matchPath('/healthz', segments))
+      return { status: 200, type: 'text/plain', body: 'ok\n' };
+    if (method !== 'POST') return undefined;
+    if (matchPath(`${API}/enter`, segments)) return this.#holding(() => this.#enter(request));
+    const name = matchPath('/triggers/{name}', segments)?.['name'];
+    return name === undefined ? undefined : this.#holding(() => this.#trigger(name, request));
+  }
+
+  /** Bodies of senders that are not known yet: few at a time, because they are in memory. */
+  async #holding(answer: () => Promise<Answer>): Promise<Answer> {
+    if (this.#bodies >= this.#limits.unverifiedBodies)
+      return problemAnswer(problem('busy', 'Too many requests at once. Send it again.'), { 'retry-after': '1' });
+    this.#bodies += 1;
+    try {
+      return await answer();
+    } finally {
+      this.#bodies -= 1;
+    }
+  }
+
+  async #enter(request: IncomingMessage): Promise<Answer> {
+    const body = await readBody(request, CODE_BYTES);
+    const code = body.kind === 'read' ? codeIn(body.bytes) : undefined;
+    const token = this.#keys.enter(code ?? '');
+    return token === undefined ? refusedAnswer : json({ token });
+  }
+
+  async #trigger(name: string, request: IncomingMessage): Promise<Answer> {
+    const body = await readBody(request, this.#limits.bodyBytes);
+    if (body.kind === 'cut') return refusedAnswer;
+    if (body.kind === 'too_large')
+      return problemAnswer(problem('too_large', 'The body of a request may have 1 MB.'), {
+        connection: 'close',
+      });
+    const received = await this.#receive(name, { headers: singleHeaders(request), body: body.bytes });
+    if (received.kind === 'done') {
+      const { kind } = received.value;
+      const task = received.value.kind === 'started' ? { task: received.value.task.id } : {};
+      return json({ kind, ...task }, kind === 'replayed' ? 200 : 202);
+    }
+    const { code, reason, next } = received.refusal;
+    return code === 'unauthorized' ? refusedAnswer : problemAnswer(problem(code, reason, ...next));
+  }
+}
+
+const CODE_BYTES = 1_024;
+
+/** Undefined for anything but `{"code": "…"}`. */
+function codeIn(bytes: Buffer): string | undefined {
+  try {
+    const read: unknown = JSON.parse(bytes.toString('utf8'));
+    const code = typeof read === 'object' && read !== null && 'code' in read ? read.code : undefined;
+    return typeof code === 'string' ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A signature that comes twice is none. */
+function singleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
+  const entries = Object.entries(request.headersDistinct).map(
+    ([name, values = []]) => [name, values.length === 1 ? values[0] : undefined] as const,
+  );
+  return Object.fromEntries(entries);
+}

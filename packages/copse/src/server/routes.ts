@@ -1,0 +1,146 @@
+/** The routes of the server itself. Every handler runs after the entry checks and the token. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Board } from '../board/port.ts';
+import type { Policy } from '../kernel/policy.ts';
+import { type Answer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
+import type { Feed } from './events/feed.ts';
+import { streamAsSse } from './events/sse.ts';
+import type { Keys } from './keys.ts';
+import { metricsText } from './rules/metrics.ts';
+import { problem } from './rules/problem.ts';
+import { type Target, matchPath, parseCursor } from './rules/target.ts';
+import type { Snapshots } from './snapshot.ts';
+
+export interface Call {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: Target;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export interface Serving {
+  readonly board: Board;
+  readonly feed: Feed;
+  readonly keys: Keys;
+  readonly snapshots: Snapshots;
+  readonly limits: Policy['server'];
+  readonly counts: Counts;
+  /** Of this start: answers of another start are never taken for answers of this one. */
+  readonly mark: string;
+  readonly url: () => string;
+  readonly connections: () => Promise<number>;
+  readonly signal: AbortSignal;
+}
+
+export interface Counts {
+  landed: number;
+  crashed: number;
+  streams: number;
+  droppedSlow: number;
+  refused: number;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Undefined: the handler writes the response itself, for as long as it likes. */
+  readonly answer: (serving: Serving, call: Call) => Promise<Answer | undefined>;
+}
+
+export const API = '/api/v1';
+
+export const ownRoutes: readonly Route[] = [
+  { method: 'GET', path: `${API}/tasks`, answer: tasks },
+  { method: 'GET', path: `${API}/events`, answer: events },
+  { method: 'POST', path: `${API}/ticket`, answer: ticket },
+  { method: 'POST', path: `${API}/code`, answer: code },
+  { method: 'GET', path: '/metrics', answer: metrics },
+];
+
+export async function answerOf(
+  routes: readonly Route[],
+  serving: Serving,
+  call: Omit<Call, 'parameters'>,
+): Promise<Answer | undefined> {
+  const { method } = call.request;
+  const fitting = routes.flatMap((route) => {
+    const parameters = matchPath(route.path, call.target.segments);
+    return parameters === undefined ? [] : [{ route, parameters }];
+  });
+  const found = fitting.find(({ route }) => route.method === method);
+  if (found !== undefined) return found.route.answer(serving, { ...call, parameters: found.parameters });
+  if (fitting.length === 0) return noSuchPath();
+  const allow = fitting.map(({ route }) => route.method).join(', ');
+  return problemAnswer(problem('method_not_allowed', `This path takes ${allow}.`), { allow });
+}
+
+export function noSuchPath(): Answer {
+  return problemAnswer(problem('not_found', 'The server has no such path.', 'copse serve --help'));
+}
+
+async function tasks({ snapshots, feed, mark }: Serving, { request }: Call): Promise<Answer> {
+  const snapshot = await snapshots.read();
+  const etag = `"${mark}-${feed.latest.term}-${snapshot.at}"`;
+  const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === etag) ?? false;
+  const headers = { etag };
+  return isKnown
+    ? { status: 304, type: 'application/json', body: '', headers }
+    : { status: 200, type: 'application/json', body: snapshot.json, headers };
+}
+
+async function events(serving: Serving, { request, response, target }: Call): Promise<Answer | undefined> {
+  const { feed, limits, signal, counts } = serving;
+  const after = cursorIn(target, request.headers['last-event-id']);
+  if (after === undefined) return badCursor();
+  const from = await feed.begin(after);
+  response.writeHead(200, { ...SAFE_HEADERS, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+  counts.streams += 1;
+  try {
+    if ((await streamAsSse(feed, from, response, { signal, limits })) === 'slow') counts.droppedSlow += 1;
+  } finally {
+    counts.streams -= 1;
+  }
+  return undefined;
+}
+
+/** A browser that reconnects names the last event it got, which is later than the address says. */
+export function cursorIn(
+  { query }: Target,
+  lastEventId?: string | readonly string[],
+): ReturnType<typeof parseCursor> {
+  const last = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined;
+  return parseCursor(last ?? query.get('after') ?? '0');
+}
+
+export function badCursor(): Answer {
+  return problemAnswer(
+    problem(
+      'invalid',
+      'after must be an event number, or term:number as "cursor" in an event.',
+      'copse events --last 1 --json',
+    ),
+  );
+}
+
+function ticket({ keys, limits }: Serving): Promise<Answer> {
+  return Promise.resolve(json({ ticket: keys.newTicket(), expiresInMs: limits.ticketMs }, 201));
+}
+
+function code({ keys, limits, url }: Serving): Promise<Answer> {
+  return Promise.resolve(
+    json({ url: `${url()}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201),
+  );
+}
+
+async function metrics({ board, feed, counts, connections }: Serving): Promise<Answer> {
+  const body = metricsText({
+    ...counts,
+    byStatus: await board.countByStatus(),
+    queued: (await board.openLandings()).length,
+    eventNumber: feed.latest.number,
+    connections: await connections(),
+  });
+  return { status: 200, type: 'text/plain; version=0.0.4', body };
+}

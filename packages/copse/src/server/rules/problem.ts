@@ -1,0 +1,70 @@
+/** Errors as application/problem+json (RFC 9457), with the sentence and the next commands of the command line. */
+
+import type { RefusalCode } from '../../kernel/decision.ts';
+
+export type ProblemCode =
+  | RefusalCode
+  | 'usage'
+  | 'unavailable'
+  | 'unhealthy'
+  | 'needs_person'
+  | 'unexpected'
+  | 'method_not_allowed'
+  | 'too_large'
+  | 'busy';
+
+export interface Problem {
+  readonly type: 'about:blank';
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: ProblemCode;
+  readonly next: readonly string[];
+}
+
+export function problem(code: ProblemCode, detail: string, ...next: readonly string[]): Problem {
+  const status = STATUSES[code];
+  return { type: 'about:blank', title: TITLES[status], status, detail, code, next };
+}
+
+/** The one answer to every request that may not enter, whatever the reason. */
+export const unauthorized: Problem = problem(
+  'unauthorized',
+  'This request needs the token of copse serve.',
+  'copse serve --help',
+);
+
+const STATUSES = {
+  not_found: 404,
+  wrong_status: 409,
+  fenced: 409,
+  too_early: 409,
+  already_landing: 409,
+  has_dependants: 409,
+  already_a_task: 409,
+  not_this_session: 403,
+  backward: 409,
+  invalid: 400,
+  cycle: 409,
+  unauthorized: 401,
+  usage: 400,
+  unavailable: 503,
+  unhealthy: 503,
+  needs_person: 409,
+  unexpected: 500,
+  method_not_allowed: 405,
+  too_large: 413,
+  busy: 503,
+} as const satisfies Record<ProblemCode, number>;
+
+const TITLES: Readonly<Record<(typeof STATUSES)[ProblemCode], string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};

@@ -1,0 +1,287 @@
+/**
+ * The server: every request and every upgrade passes, in this order, Host, Origin, Sec-Fetch-Site and the token; only then its
+ * path is looked for. What a client sends never ends the process: every handler answers, and every socket has an error handler.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import { type WebSocket, WebSocketServer } from 'ws';
+
+import type { Board } from '../board/port.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
+import type { Policy } from '../kernel/policy.ts';
+import { type Answer, problemAnswer, rawAnswer, refusedAnswer, write } from './answer.ts';
+import { type Beginning, Feed } from './events/feed.ts';
+import { streamAsFrames } from './events/socket.ts';
+import { Keys } from './keys.ts';
+import { OpenDoors, type Receive } from './open-doors.ts';
+import { API, type Counts, type Route, type Serving, answerOf, badCursor, cursorIn, noSuchPath, ownRoutes } from './routes.ts';
+import { type Doors, bearerOf, bracketed, checkHead, doorsOf } from './rules/entry.ts';
+import { problem } from './rules/problem.ts';
+import { matchPath, parseTarget } from './rules/target.ts';
+import { Snapshots } from './snapshot.ts';
+
+export interface ServerOptions {
+  readonly board: Board;
+  readonly policy: Pick<Policy, 'board' | 'server'>;
+  readonly receive: Receive;
+  /** Where to listen. */
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** The names under which clients reach it, beside the hosts of a proxy. */
+  readonly names: readonly string[];
+  readonly proxied: readonly string[];
+  /** Told to the person who runs it; with no secret in it. */
+  readonly onProblem: (text: string) => void;
+}
+
+export interface RunningServer {
+  readonly port: number;
+  /** The address for people, without a path. */
+  readonly url: string;
+  readonly keys: Keys;
+  /** Rejects when the board cannot be followed any more. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openServer(options: ServerOptions): Promise<RunningServer> {
+  const { board, policy } = options;
+  const limits = policy.server;
+  const stop = new AbortController();
+  const counts: Counts = { landed: 0, crashed: 0, streams: 0, droppedSlow: 0, refused: 0 };
+  const feed = await Feed.open(board, {
+    policy,
+    signal: stop.signal,
+    onEvent: ({ event }) => {
+      if (event.type === 'landing.landed') counts.landed += 1;
+      if (event.type === 'task.crashed') counts.crashed += 1;
+    },
+  });
+  const server = await httpServer(options, limits);
+  const port = await listen(server, options);
+  const scheme = options.tls === null ? 'http' : 'https';
+  const doors = doorsOf({ ...options, scheme, port });
+  const [shownHost] = options.proxied;
+  const url = shownHost === undefined ? `${scheme}://${bracketed(options.names[0] ?? options.host)}:${port}` : `https://${shownHost}`;
+  const keys = new Keys(limits, () => performance.now());
+  const serving: Serving = {
+    board,
+    feed,
+    keys,
+    limits,
+    counts,
+    snapshots: new Snapshots(board),
+    mark: randomBytes(6).toString('hex'),
+    url: () => url,
+    connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
+    signal: stop.signal,
+  };
+  new Entrance(serving, doors, options).attach(server);
+  const ended = feed.follow();
+  // The caller hears of it by `ended`.
+  ended.catch(() => {});
+  return {
+    port,
+    url,
+    keys,
+    ended,
+    async close() {
+      stop.abort();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const timer = setTimeout(() => server.closeAllConnections(), FAREWELL_MS);
+      server.closeIdleConnections();
+      await Promise.all([closed, ended.catch(() => {})]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Clients that are connected hear that the server stops; the whole stop takes less than a second. */
+const FAREWELL_MS = 300;
+
+async function httpServer({ tls }: ServerOptions, limits: Policy['server']): Promise<Server> {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+    insecureHTTPParser: false,
+  };
+  const { createServer: createTlsServer } = tls === null ? {} : await import('node:https');
+  const server =
+    tls === null || createTlsServer === undefined
+      ? createServer(options)
+      : createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: limits.headersMs });
+  server.maxConnections = limits.connections;
+  return server;
+}
+
+function listen(server: Server, { host, port }: ServerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+class Entrance {
+  readonly #serving: Serving;
+  readonly #doors: Doors;
+  readonly #open: OpenDoors;
+  readonly #routes: readonly Route[] = ownRoutes;
+  readonly #sockets: WebSocketServer;
+  readonly #onProblem: ServerOptions['onProblem'];
+  readonly #told = new Set<string>();
+
+  constructor(serving: Serving, doors: Doors, { receive, onProblem }: ServerOptions) {
+    this.#serving = serving;
+    this.#doors = doors;
+    this.#onProblem = onProblem;
+    this.#open = new OpenDoors(serving.keys, receive, serving.limits);
+    this.#sockets = new WebSocketServer({ noServer: true, maxPayload: serving.limits.frameBytes, clientTracking: false });
+  }
+
+  attach(server: Server): void {
+    const handle = (request: IncomingMessage, response: ServerResponse) => void this.#handle(request, response);
+    server.on('request', handle);
+    server.on('checkContinue', (request, response) => {
+      response.writeContinue();
+      handle(request, response);
+    });
+    server.on('upgrade', (request, socket, head) => {
+      // A connection that breaks is no error of the server.
+      socket.on('error', () => socket.destroy());
+      void this.#upgrade(request, socket, head);
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseRaw(error, socket));
+    server.on('tlsClientError', (_: Error, socket: Duplex) => socket.destroy());
+    server.on('error', (error) => this.#onProblem(`The server had a problem: ${error.message}`));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => response.destroy());
+    const timer = setTimeout(() => {
+      if (response.headersSent) response.destroy();
+      else write(response, late());
+    }, this.#serving.limits.requestMs);
+    response.once('close', () => clearTimeout(timer));
+    const answer = await this.#answer(request, response, () => clearTimeout(timer));
+    if (answer === undefined || response.writableEnded) return;
+    if (answer === refusedAnswer) this.#serving.counts.refused += 1;
+    // A body that was not read, and is too large to be thrown away, ends the connection.
+    if (!request.complete && !isSmall(request, this.#serving.limits.bodyBytes)) response.shouldKeepAlive = false;
+    write(response, answer);
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onStream: () => void,
+  ): Promise<Answer | undefined> {
+    try {
+      if (!this.#mayPass(request)) return refusedAnswer;
+      const { limits, keys } = this.#serving;
+      const target = parseTarget(request.url ?? '', limits.targetLength);
+      const open = target && (await this.#open.answer(request, target));
+      if (open !== undefined) return open;
+      if (!keys.isToken(bearerOf(request.headersDistinct['authorization'] ?? []))) return refusedAnswer;
+      if (target === undefined) return noSuchPath();
+      if (request.method === 'GET' && matchPath(`${API}/events`, target.segments)) onStream();
+      return await answerOf(this.#routes, this.#serving, { request, response, target });
+    } catch (error) {
+      return this.#explain(error);
+    }
+  }
+
+  #mayPass(request: IncomingMessage): boolean {
+    const { host = [], origin = [], 'sec-fetch-site': fetchSite = [] } = request.headersDistinct;
+    const check = checkHead({ host, origin, fetchSite }, this.#doors);
+    if (check.kind === 'passed') return true;
+    const { toldRefusals } = this.#serving.limits;
+    const text = `Refused a request: its ${check.check} is ${JSON.stringify(check.given.slice(0, 100))}.`;
+    if (this.#told.size < toldRefusals && !this.#told.has(text)) {
+      this.#told.add(text);
+      this.#onProblem(text);
+    }
+    return false;
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { keys, feed, limits, counts } = this.#serving;
+    try {
+      const target = parseTarget(request.url ?? '', limits.targetLength);
+      const isStream = target && request.method === 'GET' && matchPath(`${API}/stream`, target.segments);
+      // The ticket is used up last: a request that may not enter must not end the ticket of another.
+      const mayEnter = this.#mayPass(request) && isStream && keys.useTicket(target.query.get('ticket'));
+      if (!mayEnter) {
+        counts.refused += 1;
+        socket.end(rawAnswer(refusedAnswer, 'Unauthorized'));
+        return;
+      }
+      const after = cursorIn(target);
+      if (after === undefined) {
+        socket.end(rawAnswer(badCursor(), 'Bad Request'));
+        return;
+      }
+      const from = await feed.begin(after);
+      this.#sockets.handleUpgrade(request, socket, head, (client) => {
+        client.on('error', () => client.terminate());
+        void this.#stream(client, from);
+      });
+    } catch (error) {
+      socket.end(rawAnswer(this.#explain(error), 'Service Unavailable'));
+    }
+  }
+
+  async #stream(client: WebSocket, from: Beginning): Promise<void> {
+    const { feed, limits, signal, counts } = this.#serving;
+    counts.streams += 1;
+    try {
+      if ((await streamAsFrames(feed, from, client, { signal, limits })) === 'slow') counts.droppedSlow += 1;
+    } catch (error) {
+      this.#explain(error);
+      client.terminate();
+    } finally {
+      counts.streams -= 1;
+    }
+  }
+
+  #explain(error: unknown): Answer {
+    if (error instanceof Unavailable)
+      return problemAnswer(problem('unavailable', error.message, error.remedy));
+    this.#onProblem(`A request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    return problemAnswer(problem('unexpected', 'The server made a mistake; its terminal says more.', 'copse doctor'));
+  }
+}
+
+function late(): Answer {
+  return problemAnswer(problem('unavailable', 'The board did not answer in time.', 'copse doctor'), {
+    connection: 'close',
+  });
+}
+
+function isSmall({ headers }: IncomingMessage, mostBytes: number): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= mostBytes;
+}
+
+/** Bytes that are no request, or come too slowly, or are too many. */
+function refuseRaw({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const line =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${line}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, () => socket.destroy());
+}

@@ -1,0 +1,43 @@
+/** All tasks, true at exactly one event number. The text of a number is kept for all clients. */
+
+import type { Board } from '../board/port.ts';
+import { taskView } from '../operations/views/views.ts';
+
+export interface Snapshot {
+  readonly at: number;
+  readonly json: string;
+}
+
+export class Snapshots {
+  readonly #board: Board;
+  #last: Snapshot | undefined;
+  #reading: { readonly after: number; readonly snapshot: Promise<Snapshot> } | undefined;
+
+  constructor(board: Board) {
+    this.#board = board;
+  }
+
+  /** Not older than the board is now. */
+  async read(): Promise<Snapshot> {
+    const now = await this.#board.lastEvent();
+    if (this.#last?.at === now) return this.#last;
+    // A read that began at this number or later is as good for a second client.
+    if (this.#reading === undefined || this.#reading.after < now)
+      this.#reading = { after: now, snapshot: this.#readNew() };
+    const { snapshot } = this.#reading;
+    try {
+      return await snapshot;
+    } finally {
+      if (this.#reading?.snapshot === snapshot) this.#reading = undefined;
+    }
+  }
+
+  async #readNew(): Promise<Snapshot> {
+    this.#last = await this.#board.readAtOnce(async (board) => {
+      const tasks = (await board.tasks({ order: 'urgent' })).map((task) => taskView(task));
+      const at = await board.lastEvent();
+      return { at, json: `${JSON.stringify({ at, tasks })}\n` };
+    });
+    return this.#last;
+  }
+}

@@ -1,0 +1,118 @@
+/** The checks of a request's head: by table, without a server. */
+
+import { describe, expect, test } from 'vitest';
+
+import {
+  bearerOf,
+  checkHead,
+  doorsOf,
+  isHostName,
+  isLoopbackName,
+} from '../../../packages/copse/src/server/rules/entry.ts';
+
+const doors = doorsOf({
+  scheme: 'http',
+  port: 4747,
+  names: ['127.0.0.1', 'localhost', '::1'],
+  proxied: ['copse.example.com'],
+});
+
+function refusedBy(head: { host?: string[]; origin?: string[]; fetchSite?: string[] }): string | null {
+  const check = checkHead({ host: ['localhost:4747'], origin: [], fetchSite: [], ...head }, doors);
+  return check.kind === 'passed' ? null : check.check;
+}
+
+describe('the Host of a request', () => {
+  test.each([
+    ['127.0.0.1:4747', null],
+    ['localhost:4747', null],
+    ['LOCALHOST:4747', null],
+    ['[::1]:4747', null],
+    ['copse.example.com', null],
+    ['attacker.example:4747', 'Host'],
+    ['localhost', 'Host'],
+    ['localhost:4748', 'Host'],
+    ['localhost:4747.attacker.example', 'Host'],
+    ['attacker.example#localhost:4747', 'Host'],
+    ['localhost:4747@attacker.example', 'Host'],
+    ['127.0.0.1.nip.io:4747', 'Host'],
+    ['0.0.0.0:4747', 'Host'],
+    ['2130706433:4747', 'Host'],
+    ['localhost.:4747', 'Host'],
+    ['copse.example.com:80', 'Host'],
+    ['evil.copse.example.com', 'Host'],
+    ['', 'Host'],
+  ])('%j: refused by %s', (host, by) => {
+    expect(refusedBy({ host: [host] })).toBe(by);
+  });
+
+  test('must be there once', () => {
+    expect(refusedBy({ host: [] })).toBe('Host');
+    expect(refusedBy({ host: ['localhost:4747', 'attacker.example'] })).toBe('Host');
+  });
+});
+
+describe('the Origin of a request', () => {
+  test.each([
+    ['http://localhost:4747', null],
+    ['http://127.0.0.1:4747', null],
+    ['https://copse.example.com', null],
+    ['https://localhost:4747', 'Origin'],
+    ['http://localhost:3000', 'Origin'],
+    ['http://localhost', 'Origin'],
+    ['http://localhost:4747/', 'Origin'],
+    ['http://copse.example.com', 'Origin'],
+    ['http://attacker.example:4747', 'Origin'],
+    ['null', 'Origin'],
+    ['', 'Origin'],
+    ['http://localhost:4747.attacker.example', 'Origin'],
+  ])('%j: refused by %s', (origin, by) => {
+    expect(refusedBy({ origin: [origin] })).toBe(by);
+  });
+
+  test('must not be there twice', () => {
+    expect(refusedBy({ origin: ['http://localhost:4747', 'http://localhost:4747'] })).toBe('Origin');
+  });
+});
+
+test.each([
+  ['same-origin', null],
+  ['none', null],
+  ['same-site', 'Sec-Fetch-Site'],
+  ['cross-site', 'Sec-Fetch-Site'],
+  ['', 'Sec-Fetch-Site'],
+  ['SAME-ORIGIN', 'Sec-Fetch-Site'],
+])('a request whose Sec-Fetch-Site is %j: refused by %s', (site, by) => {
+  expect(refusedBy({ fetchSite: [site] })).toBe(by);
+});
+
+test('the checks come in order: Host, Origin, Sec-Fetch-Site', () => {
+  const wrong = { origin: ['null'], fetchSite: ['cross-site'] };
+  expect(refusedBy({ host: ['attacker.example'], ...wrong })).toBe('Host');
+  expect(refusedBy(wrong)).toBe('Origin');
+});
+
+test('on the usual port of its scheme, a host has no port', () => {
+  const usual = doorsOf({ scheme: 'https', port: 443, names: ['copse.example.com'], proxied: [] });
+  expect([...usual.hosts]).toEqual(['copse.example.com', 'copse.example.com:443']);
+  expect([...usual.origins]).toEqual(['https://copse.example.com']);
+});
+
+test.each([
+  [['Bearer abc_-9'], 'abc_-9'],
+  [['bearer abc'], 'abc'],
+  [['Basic abc'], undefined],
+  [['Bearer '], undefined],
+  [['Bearer a b'], undefined],
+  [['Bearer abc', 'Bearer abc'], undefined],
+  [[], undefined],
+])('the token of %j is %j', (headers, token) => {
+  expect(bearerOf(headers)).toBe(token);
+});
+
+test('names of this machine, and names of hosts', () => {
+  expect(['localhost', '127.0.0.1', '127.8.9.1', '::1', '[::1]'].every(isLoopbackName)).toBe(true);
+  expect(['0.0.0.0', '::', '127.0.0.1.nip.io', 'example.com', '10.0.0.1', ''].some(isLoopbackName)).toBe(false);
+  expect(['a.example', 'a-b.example:8443'].every(isHostName)).toBe(true);
+  expect(['', '*', 'https://a.example', 'a b', 'a/b', 'a@b', '-a', 'a:b'].some(isHostName)).toBe(false);
+});
