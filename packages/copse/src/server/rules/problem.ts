@@ -27,13 +27,6 @@ export function problem(code: ProblemCode, detail: string, ...next: readonly str
   return { type: 'about:blank', title: TITLES[status], status, detail, code, next };
 }
 
-/** The one answer to every request that may not enter, whatever the reason. */
-export const unauthorized: Problem = problem(
-  'unauthorized',
-  'This request needs the token of copse serve.',
-  'copse serve --help',
-);
-
 const STATUSES = {
   not_found: 404,
   wrong_status: 409,
@@ -68,3 +61,10 @@ const TITLES: Readonly<Record<(typeof STATUSES)[ProblemCode], string>> = {
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };
+
+/** The one answer to every request that may not enter, whatever the reason. */
+export const unauthorized: Problem = problem(
+  'unauthorized',
+  'This request needs the token of copse serve.',
+  'copse serve --help',
+);

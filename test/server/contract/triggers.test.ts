@@ -1,0 +1,141 @@
+/** Signed requests over HTTP: the same answers as `receiveRequest` gives, and no other. */
+
+import { createHmac } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { receiveRequest } from '../../../packages/copse/src/intake/act/triggers.ts';
+import type { TriggerDefinition } from '../../../packages/copse/src/intake/rules/trigger.ts';
+import { openSignatures } from '../../../packages/copse/src/intake/signatures/verify.ts';
+import { type AgentName, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { contextOf } from '../../support/board/boards.ts';
+import { type Served, ask, newServed } from '../../support/server/served.ts';
+
+const secret = 'not a real secret';
+const usual: TriggerDefinition = {
+  name: 'deploy',
+  agent: brand<AgentName>('coder'),
+  type: 'hmac',
+  secret: { variable: 'HOOK_SECRET' },
+  workSource: null,
+  prompt: 'Look at the deployment',
+};
+const triggers: readonly TriggerDefinition[] = [
+  usual,
+  { ...usual, name: 'from-github', type: 'github' },
+  { ...usual, name: 'from-gitlab', type: 'gitlab' },
+  { ...usual, name: 'wakes', type: 'github', prompt: null, workSource: 'github' },
+  { ...usual, name: 'my hook' },
+  { ...usual, name: 'empty', prompt: null },
+];
+const signatures = openSignatures({ env: { HOOK_SECRET: secret }, folder: '/', homeFolder: '/' });
+
+let served: Served;
+beforeAll(async () => {
+  served = await newServed({
+    proxied: ['hooks.example.com'],
+    receive: (board) => (name, request) =>
+      receiveRequest(contextOf(board), { triggers }, signatures, { name, request }),
+  });
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+/** Bytes that are no text: what is signed is what was sent. */
+const bytes = Buffer.from([0xff, 0x00, 0x0d, 0x0a, 0x7b]);
+
+function hmac(...parts: readonly (string | Buffer)[]): string {
+  const made = createHmac('sha256', secret);
+  for (const part of parts) made.update(part);
+  return `sha256=${made.digest('hex')}`;
+}
+
+function signed(name: string, id: string): Readonly<Record<string, string>> {
+  if (name === 'from-gitlab') return { 'x-gitlab-token': secret, 'x-gitlab-event-uuid': id };
+  if (name === 'from-github' || name === 'wakes')
+    return { 'x-hub-signature-256': hmac(bytes), 'x-github-delivery': id };
+  return { 'x-copse-signature': hmac(`${id}.`, bytes), 'x-copse-delivery': id };
+}
+
+function send(name: string, headers: Readonly<Record<string, string>>, body = bytes) {
+  return ask(served, `/triggers/${name}`, { method: 'POST', headers, body, token: false });
+}
+
+// promise: request-genuine-once
+describe('a request to a trigger', () => {
+  test.each(['deploy', 'from-github', 'from-gitlab', 'my%20hook'])(
+    '%s starts one task, and its replay none',
+    async (name) => {
+      const before = (await served.board.tasks({ order: 'urgent' })).length;
+      const headers = signed(decodeURIComponent(name), 'd-1');
+      const first = await send(name, headers);
+      expect(first.status).toBe(202);
+      const { kind, task } = JSON.parse(first.body) as { kind: string; task: string };
+      expect(kind).toBe('started');
+      expect(await served.board.get('task', task)).toBeDefined();
+      expect(await send(name, headers)).toMatchObject({ status: 200, body: '{"kind":"replayed"}\n' });
+      expect(await served.board.tasks({ order: 'urgent' })).toHaveLength(before + 1);
+    },
+  );
+
+  test('of a source wakes it', async () => {
+    expect(await send('wakes', signed('wakes', 'd-1'))).toMatchObject({
+      status: 202,
+      body: '{"kind":"woken"}\n',
+    });
+  });
+
+  test('from the host of a proxy is served, from another host not', async () => {
+    const headers = { ...signed('deploy', 'd-2'), host: 'hooks.example.com' };
+    expect(await send('deploy', headers)).toMatchObject({ status: 202 });
+    expect(await send('deploy', { ...signed('deploy', 'd-3'), host: 'other.example.com' })).toMatchObject({
+      status: 401,
+    });
+  });
+
+  test('that a page of another site sends is refused before its signature', async () => {
+    const headers = { ...signed('deploy', 'd-4'), 'sec-fetch-site': 'cross-site' };
+    expect(await send('deploy', headers)).toMatchObject({ status: 401 });
+    expect(await send('deploy', signed('deploy', 'd-4'))).toMatchObject({ status: 202 });
+  });
+
+  test('that is genuine but cannot be done says why', async () => {
+    const { status, body, headers } = await send('empty', signed('empty', 'd-1'));
+    expect({ status, type: headers['content-type'] }).toEqual({ status: 400, type: 'application/problem+json' });
+    expect(JSON.parse(body)).toMatchObject({
+      code: 'invalid',
+      detail: 'empty has no prompt of its own.',
+      next: ['copse trigger empty --prompt "…"'],
+    });
+  });
+
+  test('that is not genuine gets the same bytes as any other request without a token', async () => {
+    const { body: unauthorized } = await ask(served, '/api/v1/tasks', { token: false });
+    const wrong = await Promise.all([
+      send('deploy', {}),
+      send('no-such-trigger', signed('deploy', 'd-9')),
+      send('deploy', signed('deploy', 'd-9'), Buffer.from('another body')),
+      send('deploy', { ...signed('deploy', 'd-9'), 'x-copse-delivery': 'd-8' }),
+      send('deploy', { authorization: `Bearer ${served.server.keys.token}` }),
+      send('..%2fdeploy', signed('deploy', 'd-9')),
+    ]);
+    for (const { status, body } of wrong) expect({ status, body }).toEqual({ status: 401, body: unauthorized });
+  });
+
+  test('is answered with 503 while too many bodies are held', async () => {
+    let isHeld: () => void = () => {};
+    const held = new Promise<void>((resolve) => (isHeld = resolve));
+    await using busy = await newServed({
+      limits: { unverifiedBodies: 1 },
+      receive: () => () => {
+        isHeld();
+        return new Promise(() => {});
+      },
+    });
+    const sendTo = (name: string) => ask(busy, `/triggers/${name}`, { method: 'POST', body: 'x', token: false });
+    const first = sendTo('a').catch(() => 'cut');
+    await held;
+    expect(await sendTo('b')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    await busy.server.close();
+    expect(await first).toBe('cut');
+  });
+});

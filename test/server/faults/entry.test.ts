@@ -1,0 +1,366 @@
+/**
+ * Attacks on a real server on loopback. Each was seen to succeed with its check removed (docs/decisions/0051).
+ *
+ * An attacker is a page in the person's browser, a program of an agent on another port, or a client that sends
+ * too much, too slowly or too often. The one who has the token may do everything.
+ */
+
+import { type Socket, connect } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import {
+  type Asked,
+  type Opened,
+  type Served,
+  ask,
+  newServed,
+  openSocket,
+  sendRaw,
+  ticketOf,
+} from '../../support/server/served.ts';
+
+let served: Served;
+beforeAll(async () => {
+  served = await newServed();
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+/** The one answer to all that may not enter. */
+const refused = `${JSON.stringify({
+  type: 'about:blank',
+  title: 'Unauthorized',
+  status: 401,
+  detail: 'This request needs the token of copse serve.',
+  code: 'unauthorized',
+  next: ['copse serve --help'],
+})}\n`;
+
+async function expectRefused(path: string, asked: Asked): Promise<void> {
+  const { status, body, headers } = await ask(served, path, asked);
+  expect({ status, body }).toEqual({ status: 401, body: refused });
+  expect(headers['set-cookie']).toBeUndefined();
+  expect(headers['access-control-allow-origin']).toBeUndefined();
+}
+
+function isWell(): Promise<number> {
+  return ask(served, '/api/v1/tasks').then(({ status }) => status);
+}
+
+// promise: server-entry
+describe('without a token', () => {
+  test.each([
+    ['GET', '/'],
+    ['GET', '/api/v1/tasks'],
+    ['GET', '/api/v1/events?after=0'],
+    ['POST', '/api/v1/ticket'],
+    ['POST', '/api/v1/code'],
+    ['POST', '/api/v1/enter'],
+    ['GET', '/api/v1/stream'],
+    ['GET', '/metrics'],
+    ['GET', '/no/such/path'],
+    ['DELETE', '/api/v1/tasks'],
+    ['OPTIONS', '/api/v1/tasks'],
+    ['POST', '/healthz'],
+    ['GET', '/triggers/deploy'],
+    ['TRACE', '/'],
+    ['GET', '/../../etc/passwd'],
+    ['GET', '/%2e%2e/%2e%2e/etc/passwd'],
+  ])('%s %s is answered with the same bytes', async (method, path) => {
+    await expectRefused(path, { method, token: false });
+  });
+
+  test.each([
+    ['another token', { authorization: `Bearer ${'A'.repeat(43)}` }],
+    ['an empty token', { authorization: 'Bearer ' }],
+    ['a password', { authorization: 'Basic Og==' }],
+  ])('%s is none', async (_, headers) => {
+    await expectRefused('/api/v1/tasks', { token: false, headers });
+  });
+
+  test('a token in the address, a cookie or a Referer is none', async () => {
+    const { token } = served.server.keys;
+    await expectRefused(`/api/v1/tasks?token=${token}&access_token=${token}`, { token: false });
+    await expectRefused('/api/v1/tasks', { token: false, headers: { cookie: `token=${token}` } });
+    await expectRefused('/api/v1/tasks', { token: false, headers: { referer: `http://localhost/#${token}` } });
+  });
+
+  test('/healthz says ok and nothing else', async () => {
+    expect(await ask(served, '/healthz', { token: false })).toMatchObject({ status: 200, body: 'ok\n' });
+  });
+});
+
+// promise: server-entry
+describe('a page in the person’s browser, even with the token', () => {
+  test('whose name was bound to this machine (DNS rebinding) is refused by its Host', async () => {
+    const host = `attacker.example:${served.port}`;
+    await expectRefused('/api/v1/tasks', { headers: { host } });
+    // As the page sends it: Origin and Host agree.
+    await expectRefused('/api/v1/tasks', {
+      headers: { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+    });
+    await expectRefused('/healthz', { headers: { host }, token: false });
+  });
+
+  test('on another port of this machine is refused by its Origin', async () => {
+    await expectRefused('/api/v1/tasks', { headers: { origin: 'http://localhost:3000' } });
+    await expectRefused('/api/v1/tasks', { headers: { origin: 'http://localhost' } });
+  });
+
+  test('with another scheme is refused by its Origin', async () => {
+    await expectRefused('/api/v1/tasks', { headers: { origin: `https://localhost:${served.port}` } });
+  });
+
+  test('that sends a form from another site is refused', async () => {
+    const form = { 'content-type': 'text/plain', origin: 'null', 'sec-fetch-site': 'cross-site' };
+    await expectRefused('/api/v1/ticket', { method: 'POST', headers: form, body: '{}' });
+    const code = served.server.keys.newCode();
+    await expectRefused('/api/v1/enter', { method: 'POST', headers: form, body: JSON.stringify({ code }), token: false });
+    // The code was not used up by it.
+    expect(served.server.keys.enter(code)).toBeDefined();
+  });
+
+  test('that asks for an image, a script or a frame is refused by Sec-Fetch-Site', async () => {
+    for (const site of ['cross-site', 'same-site'])
+      for (const destination of ['image', 'script', 'iframe'])
+        await expectRefused('/api/v1/tasks', {
+          headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': destination },
+        });
+  });
+
+  test('of the server itself may enter', async () => {
+    const origin = `http://localhost:${served.port}`;
+    const headers = { host: `localhost:${served.port}`, origin, 'sec-fetch-site': 'same-origin' };
+    expect(await ask(served, '/api/v1/tasks', { headers })).toMatchObject({ status: 200 });
+  });
+});
+
+// promise: server-entry
+describe('a WebSocket', () => {
+  function expectClosed(opened: Opened): void {
+    expect(opened).toEqual({ kind: 'refused', status: 401, body: refused });
+  }
+
+  test('without a ticket, or with the token in its place, is refused', async () => {
+    const { token } = served.server.keys;
+    expectClosed(await openSocket(served, ''));
+    expectClosed(await openSocket(served, `?ticket=${token}`));
+    expectClosed(await openSocket(served, '', { authorization: `Bearer ${token}` }));
+  });
+
+  test.each([
+    ['of a page on another port', { origin: 'http://localhost:3000' }],
+    ['of a page of another site', { origin: 'https://attacker.example' }],
+    ['of a page without an origin', { origin: 'null' }],
+    ['of a rebound name', { host: 'attacker.example:80', origin: 'http://attacker.example' }],
+    ['that a browser calls cross-site', { 'sec-fetch-site': 'cross-site' }],
+  ])('%s is refused, even with a stolen ticket, which stays good', async (_, headers) => {
+    const ticket = await ticketOf(served);
+    expectClosed(await openSocket(served, `?ticket=${ticket}`, headers));
+    expect(served.server.keys.useTicket(ticket)).toBe(true);
+  });
+
+  test('opens with a ticket once', async () => {
+    const ticket = await ticketOf(served);
+    const first = await openSocket(served, `?ticket=${ticket}`);
+    expect(first.kind).toBe('open');
+    expectClosed(await openSocket(served, `?ticket=${ticket}`));
+    if (first.kind === 'open') first.socket.terminate();
+  });
+
+  test('opens on no other path', async () => {
+    const ticket = await ticketOf(served);
+    const head = `Host: localhost:${served.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+    for (const path of ['/', '/api/v1/tasks', '/api/v1/events', '/api/v1/stream/..'])
+      expect(await sendRaw(served.port, `GET ${path}?ticket=${ticket} HTTP/1.1\r\n${head}`).ended).toMatch(
+        /^HTTP\/1\.1 401 /,
+      );
+  });
+
+  test('that sends a frame of more than 64 KB is closed, and no other', async () => {
+    const [large, other] = [await openSocket(served, `?ticket=${await ticketOf(served)}`), await openSocket(served, `?ticket=${await ticketOf(served)}`)];
+    if (large.kind !== 'open' || other.kind !== 'open') throw new Error('Both should be open');
+    const closed = new Promise<number>((resolve) => large.socket.once('close', resolve));
+    large.socket.on('error', () => {});
+    other.socket.send('x'.repeat(64 * 1024));
+    large.socket.send('x'.repeat(64 * 1024 + 1));
+    expect(await closed).toBe(1009);
+    await new Promise((resolve) => {
+      other.socket.once('pong', resolve);
+      other.socket.ping();
+    });
+    expect(other.socket.readyState).toBe(other.socket.OPEN);
+    other.socket.terminate();
+  });
+});
+
+// promise: server-entry
+describe('a code', () => {
+  const enter = (code: unknown) =>
+    ask(served, '/api/v1/enter', { method: 'POST', body: JSON.stringify({ code }), token: false });
+
+  test('becomes a token once; a replay is refused', async () => {
+    const code = served.server.keys.newCode();
+    const first = await enter(code);
+    expect(first.status).toBe(200);
+    const { token } = JSON.parse(first.body) as { token: string };
+    expect(await ask(served, '/api/v1/tasks', { token })).toMatchObject({ status: 200 });
+    expect(await enter(code)).toMatchObject({ status: 401, body: refused });
+  });
+
+  test('that is guessed ten times ends', async () => {
+    const code = served.server.keys.newCode();
+    for (let tries = 0; tries < 10; tries += 1)
+      expect(await enter(`guess ${tries}`)).toMatchObject({ status: 401 });
+    expect(await enter(code)).toMatchObject({ status: 401, body: refused });
+  });
+
+  test.each(['{', '[]', '"x"', 'null', '{"code":1}', '{"code":["x"]}', '', 'large'])(
+    'in the body %j is none',
+    async (text) => {
+      const body = text === 'large' ? `{"code":"${'x'.repeat(2_000)}"}` : text;
+      const answer = await ask(served, '/api/v1/enter', { method: 'POST', body, token: false });
+      expect(answer).toMatchObject({ status: 401, body: refused });
+    },
+  );
+
+  test('a new one is given for a token', async () => {
+    const { status, body } = await ask(served, '/api/v1/code', { method: 'POST' });
+    const { url } = JSON.parse(body) as { url: string };
+    expect(status).toBe(201);
+    expect(url).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${served.port}/#code=[\\w-]{43}$`));
+    expect(await enter(url.split('#code=')[1])).toMatchObject({ status: 200 });
+  });
+});
+
+test('every answer has the headers that keep browsers from using it elsewhere', async () => {
+  for (const asked of [{}, { token: false as const }]) {
+    const { headers } = await ask(served, '/api/v1/tasks', asked);
+    expect(headers).toMatchObject({
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+  }
+});
+
+// promise: server-secrets
+test('no token, code or ticket is in what the server tells the person', async () => {
+  const { keys } = served.server;
+  const [ticket, code] = [keys.newTicket(), keys.newCode()];
+  await ask(served, `/api/v1/tasks?token=${keys.token}&code=${code}`, { headers: { host: 'attacker.example' } });
+  await openSocket(served, `?ticket=${ticket}`, { origin: 'http://told.example' });
+  expect(served.problems.join('\n')).toContain('told.example');
+  for (const secret of [keys.token, ticket, code]) expect(served.problems.join('\n')).not.toContain(secret);
+});
+
+test('a text of a client cannot write a header', async () => {
+  const injected = '%0d%0aSet-Cookie:%20a=b';
+  for (const path of [`/api/v1/${injected}`, `/api/v1/events?after=${injected}`]) {
+    const { headers, status } = await ask(served, path);
+    expect({ cookie: headers['set-cookie'], isError: status >= 400 }).toEqual({ cookie: undefined, isError: true });
+  }
+});
+
+describe('a request that is no request', () => {
+  const host = () => `Host: localhost:${served.port}\r\n`;
+  const token = () => `Authorization: Bearer ${served.server.keys.token}\r\n`;
+
+  test.each([
+    ['two hosts', 401, () => `GET /healthz HTTP/1.1\r\n${host()}Host: attacker.example\r\nConnection: close\r\n\r\n`],
+    ['no host', 400, () => `GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`],
+    ['two tokens', 401, () => `GET /metrics HTTP/1.1\r\n${host()}${token()}${token()}Connection: close\r\n\r\n`],
+    ['the address of another server', 401, () => `GET http://attacker.example/healthz HTTP/1.1\r\n${host()}Connection: close\r\n\r\n`],
+    ['a length and chunks (smuggling)', 400, () => `POST /api/v1/enter HTTP/1.1\r\n${host()}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a header over two lines', 400, () => `GET /healthz HTTP/1.1\r\n${host()}X-A: b\r\n\tc: d\nSet-Cookie x\r\n\r\n`],
+    ['no words of HTTP', 400, () => `\0\x01\x02 nonsense\r\n\r\n`],
+    ['headers of more than 16 KB', 431, () => `GET /healthz HTTP/1.1\r\n${host()}X-Large: ${'x'.repeat(20_000)}\r\n\r\n`],
+  ])('but has %s is answered with %i', async (_, status, bytes) => {
+    expect(await sendRaw(served.port, bytes()).ended).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(await isWell()).toBe(200);
+  });
+
+  test('with an address of more than 2 KB has no path', async () => {
+    expect(await ask(served, `/api/v1/tasks?x=${'x'.repeat(3_000)}`)).toMatchObject({ status: 404 });
+  });
+
+  test('a tunnel is not opened', async () => {
+    const got = await sendRaw(served.port, `CONNECT attacker.example:443 HTTP/1.1\r\nHost: attacker.example:443\r\n\r\n`).ended;
+    expect(got).toBe('');
+    expect(await isWell()).toBe(200);
+  });
+});
+
+describe('a client that is slow or sends too much', () => {
+  let small: Served;
+  beforeAll(async () => {
+    small = await newServed({
+      limits: { headersMs: 200, requestMs: 400, bodyBytes: 1_000, connections: 20 },
+      receive: () => () => Promise.reject(new Error('No body should get here')),
+    });
+  });
+  afterAll(() => small[Symbol.asyncDispose]());
+
+  test('with headers that never end is cut off', async () => {
+    const { ended } = sendRaw(small.port, `GET /healthz HTTP/1.1\r\nHost: localhost:${small.port}\r\nX-`);
+    expect(await ended).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('that says nothing at all is cut off', async () => {
+    expect(await sendRaw(small.port, '').ended).not.toContain('200');
+  });
+
+  test('with a body that never ends is cut off', async () => {
+    const { ended } = sendRaw(
+      small.port,
+      `POST /triggers/deploy HTTP/1.1\r\nHost: localhost:${small.port}\r\nContent-Length: 100\r\n\r\nabc`,
+    );
+    expect(await ended).toMatch(/^HTTP\/1\.1 (408|503) /);
+  });
+
+  test('with a body that is too large is refused by its length, or when it gets too long', async () => {
+    const body = 'x'.repeat(1_001);
+    const known = await ask(small, '/triggers/deploy', { method: 'POST', body, token: false });
+    expect(known).toMatchObject({ status: 413 });
+    expect(JSON.parse(known.body)).toMatchObject({ code: 'too_large' });
+    const unknown = { 'transfer-encoding': 'chunked' };
+    const chunked = await ask(small, '/triggers/deploy', { method: 'POST', body, headers: unknown, token: false });
+    expect(chunked).toMatchObject({ status: 413 });
+  });
+
+  test('of which 300 come at once is cut off, and the next client is served', async () => {
+    const sockets: Socket[] = Array.from({ length: 300 }, () =>
+      connect(small.port, '127.0.0.1')
+        .on('error', () => {})
+        .resume(),
+    );
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    // More than 20 at once are closed at the door, the others when they say nothing.
+    await Promise.all(closed);
+    expect((await ask(small, '/healthz', { token: false })).status).toBe(200);
+  });
+});
+
+test('a handler that fails answers, and the server goes on', async () => {
+  await using broken = await newServed({
+    board: (board) =>
+      new Proxy(board, {
+        get: (target, name) =>
+          name === 'countByStatus'
+            ? () => Promise.reject(new Error('the disk is gone'))
+            : boundTo(target, name),
+      }),
+  });
+  const { status, body } = await ask(broken, '/metrics');
+  expect({ status, code: (JSON.parse(body) as { code: string }).code }).toEqual({ status: 500, code: 'unexpected' });
+  expect(body).not.toContain('the disk is gone');
+  expect(broken.problems.join('')).toContain('the disk is gone');
+  expect((await ask(broken, '/api/v1/tasks')).status).toBe(200);
+});
+
+function boundTo(target: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name, target);
+  return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+}
