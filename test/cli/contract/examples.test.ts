@@ -263,6 +263,7 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'shell-init': fresh,
   completion: fresh,
   help: fresh,
+  serve: { from: idle, isEndless: true },
   events: idle,
   'copse events --follow --json': { from: idle, isEndless: true },
   export: idle,

@@ -158,7 +158,7 @@ const acting: readonly (readonly [
 ];
 
 /** They have a file of their own, in which they are processes as well. */
-const ELSEWHERE = ['demo', 'mcp'];
+const ELSEWHERE = ['demo', 'mcp', 'serve'];
 
 test('every command has a case here', () => {
   const known = [...looking, ...acting].map(([command]) => command);

@@ -148,8 +148,6 @@ test('with a certificate it serves TLS, under the names of the certificate', asy
   expect((await ended).code).toBe(0);
 });
 
-/** Every line of the guide that begins with `curl`, as it stands there. */
-// promise: server-guide
 test('the lines of the guide work as they stand there', async () => {
   const cwd = newRepository(area);
   await copse(['add', 'Read me'], { cwd });
