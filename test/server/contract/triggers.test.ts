@@ -100,7 +100,10 @@ describe('a request to a trigger', () => {
 
   test('that is genuine but cannot be done says why', async () => {
     const { status, body, headers } = await send('empty', signed('empty', 'd-1'));
-    expect({ status, type: headers['content-type'] }).toEqual({ status: 400, type: 'application/problem+json' });
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 400,
+      type: 'application/problem+json',
+    });
     expect(JSON.parse(body)).toMatchObject({
       code: 'invalid',
       detail: 'empty has no prompt of its own.',
@@ -118,7 +121,8 @@ describe('a request to a trigger', () => {
       send('deploy', { authorization: `Bearer ${served.server.keys.token}` }),
       send('..%2fdeploy', signed('deploy', 'd-9')),
     ]);
-    for (const { status, body } of wrong) expect({ status, body }).toEqual({ status: 401, body: unauthorized });
+    for (const { status, body } of wrong)
+      expect({ status, body }).toEqual({ status: 401, body: unauthorized });
   });
 
   test('is answered with 503 while too many bodies are held', async () => {
@@ -131,7 +135,8 @@ describe('a request to a trigger', () => {
         return new Promise(() => {});
       },
     });
-    const sendTo = (name: string) => ask(busy, `/triggers/${name}`, { method: 'POST', body: 'x', token: false });
+    const sendTo = (name: string) =>
+      ask(busy, `/triggers/${name}`, { method: 'POST', body: 'x', token: false });
     const first = sendTo('a').catch(() => 'cut');
     await held;
     expect(await sendTo('b')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });

@@ -82,7 +82,10 @@ describe('without a token', () => {
     const { token } = served.server.keys;
     await expectRefused(`/api/v1/tasks?token=${token}&access_token=${token}`, { token: false });
     await expectRefused('/api/v1/tasks', { token: false, headers: { cookie: `token=${token}` } });
-    await expectRefused('/api/v1/tasks', { token: false, headers: { referer: `http://localhost/#${token}` } });
+    await expectRefused('/api/v1/tasks', {
+      token: false,
+      headers: { referer: `http://localhost/#${token}` },
+    });
   });
 
   test('/healthz says ok and nothing else', async () => {
@@ -116,7 +119,12 @@ describe('a page in the person’s browser, even with the token', () => {
     await expectRefused('/api/v1/ticket', { method: 'POST', headers: form, body: '{}' });
     await expectRefused('/api/v1/ticket', { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } });
     const code = served.server.keys.newCode();
-    await expectRefused('/api/v1/enter', { method: 'POST', headers: form, body: JSON.stringify({ code }), token: false });
+    await expectRefused('/api/v1/enter', {
+      method: 'POST',
+      headers: form,
+      body: JSON.stringify({ code }),
+      token: false,
+    });
     // The code was not used up by it.
     expect(served.server.keys.enter(code)).toBeDefined();
   });
@@ -178,8 +186,37 @@ describe('a WebSocket', () => {
       );
   });
 
+  test('that is refused holds no connection, even if the client keeps its side open', async () => {
+    await using own = await newServed();
+    const sockets = Array.from({ length: 5 }, () =>
+      connect({ port: own.port, host: '127.0.0.1', allowHalfOpen: true })
+        .on('error', () => {})
+        .resume(),
+    );
+    for (const socket of sockets)
+      socket.write(
+        `GET /api/v1/stream HTTP/1.1\r\nHost: localhost:${own.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      );
+    const metrics = async () => (await ask(own, '/metrics')).body;
+    while (!(await metrics()).includes('copse_refused_requests_total 5'));
+    while (!(await metrics()).includes('copse_connections 1\n'))
+      await new Promise((go) => setTimeout(go, 20));
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('that does not answer does not keep the server from stopping', async () => {
+    await using own = await newServed({ limits: { farewellMs: 600_000 } });
+    const opened = await openSocket(own, `?ticket=${await ticketOf(own)}`);
+    if (opened.kind === 'open') opened.socket.pause();
+    await own.server.close();
+    if (opened.kind === 'open') opened.socket.terminate();
+  });
+
   test('that sends a frame of more than 64 KB is closed, and no other', async () => {
-    const [large, other] = [await openSocket(served, `?ticket=${await ticketOf(served)}`), await openSocket(served, `?ticket=${await ticketOf(served)}`)];
+    const [large, other] = [
+      await openSocket(served, `?ticket=${await ticketOf(served)}`),
+      await openSocket(served, `?ticket=${await ticketOf(served)}`),
+    ];
     if (large.kind !== 'open' || other.kind !== 'open') throw new Error('Both should be open');
     const closed = new Promise<number>((resolve) => large.socket.once('close', resolve));
     large.socket.on('error', () => {});
@@ -251,7 +288,9 @@ test('every answer has the headers that keep browsers from using it elsewhere', 
 test('no token, code or ticket is in what the server tells the person', async () => {
   const { keys } = served.server;
   const [ticket, code] = [keys.newTicket(), keys.newCode()];
-  await ask(served, `/api/v1/tasks?token=${keys.token}&code=${code}`, { headers: { host: 'attacker.example' } });
+  await ask(served, `/api/v1/tasks?token=${keys.token}&code=${code}`, {
+    headers: { host: 'attacker.example' },
+  });
   await openSocket(served, `?ticket=${ticket}`, { origin: 'http://told.example' });
   expect(served.problems.join('\n')).toContain('told.example');
   for (const secret of [keys.token, ticket, code]) expect(served.problems.join('\n')).not.toContain(secret);
@@ -261,7 +300,10 @@ test('a text of a client cannot write a header', async () => {
   const injected = '%0d%0aSet-Cookie:%20a=b';
   for (const path of [`/api/v1/${injected}`, `/api/v1/events?after=${injected}`]) {
     const { headers, status } = await ask(served, path);
-    expect({ cookie: headers['set-cookie'], isError: status >= 400 }).toEqual({ cookie: undefined, isError: true });
+    expect({ cookie: headers['set-cookie'], isError: status >= 400 }).toEqual({
+      cookie: undefined,
+      isError: true,
+    });
   }
 });
 
@@ -270,14 +312,39 @@ describe('a request that is no request', () => {
   const token = () => `Authorization: Bearer ${served.server.keys.token}\r\n`;
 
   test.each([
-    ['two hosts', 401, () => `GET /healthz HTTP/1.1\r\n${host()}Host: attacker.example\r\nConnection: close\r\n\r\n`],
+    [
+      'two hosts',
+      401,
+      () => `GET /healthz HTTP/1.1\r\n${host()}Host: attacker.example\r\nConnection: close\r\n\r\n`,
+    ],
     ['no host', 400, () => `GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`],
-    ['two tokens', 401, () => `GET /metrics HTTP/1.1\r\n${host()}${token()}${token()}Connection: close\r\n\r\n`],
-    ['the address of another server', 401, () => `GET http://attacker.example/healthz HTTP/1.1\r\n${host()}Connection: close\r\n\r\n`],
-    ['a length and chunks (smuggling)', 400, () => `POST /api/v1/enter HTTP/1.1\r\n${host()}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['a header over two lines', 400, () => `GET /healthz HTTP/1.1\r\n${host()}X-A: b\r\n\tc: d\nSet-Cookie x\r\n\r\n`],
+    [
+      'two tokens',
+      401,
+      () => `GET /metrics HTTP/1.1\r\n${host()}${token()}${token()}Connection: close\r\n\r\n`,
+    ],
+    [
+      'the address of another server',
+      401,
+      () => `GET http://attacker.example/healthz HTTP/1.1\r\n${host()}Connection: close\r\n\r\n`,
+    ],
+    [
+      'a length and chunks (smuggling)',
+      400,
+      () =>
+        `POST /api/v1/enter HTTP/1.1\r\n${host()}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'a header over two lines',
+      400,
+      () => `GET /healthz HTTP/1.1\r\n${host()}X-A: b\r\n\tc: d\nSet-Cookie x\r\n\r\n`,
+    ],
     ['no words of HTTP', 400, () => `\0\x01\x02 nonsense\r\n\r\n`],
-    ['headers of more than 16 KB', 431, () => `GET /healthz HTTP/1.1\r\n${host()}X-Large: ${'x'.repeat(20_000)}\r\n\r\n`],
+    [
+      'headers of more than 16 KB',
+      431,
+      () => `GET /healthz HTTP/1.1\r\n${host()}X-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
+    ],
   ])('but has %s is answered with %i', async (_, status, bytes) => {
     expect(await sendRaw(served.port, bytes()).ended).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(await isWell()).toBe(200);
@@ -288,7 +355,10 @@ describe('a request that is no request', () => {
   });
 
   test('a tunnel is not opened', async () => {
-    const got = await sendRaw(served.port, `CONNECT attacker.example:443 HTTP/1.1\r\nHost: attacker.example:443\r\n\r\n`).ended;
+    const got = await sendRaw(
+      served.port,
+      `CONNECT attacker.example:443 HTTP/1.1\r\nHost: attacker.example:443\r\n\r\n`,
+    ).ended;
     expect(got).toBe('');
     expect(await isWell()).toBe(200);
   });
@@ -325,10 +395,14 @@ describe('a client that is slow or sends too much', () => {
     expect(known).toMatchObject({ status: 413 });
     expect(JSON.parse(known.body)).toMatchObject({ code: 'too_large' });
     const unknown = { 'transfer-encoding': 'chunked' };
-    const chunked = await ask(small, '/triggers/deploy', { method: 'POST', body, headers: unknown, token: false });
+    const chunked = await ask(small, '/triggers/deploy', {
+      method: 'POST',
+      body,
+      headers: unknown,
+      token: false,
+    });
     expect(chunked).toMatchObject({ status: 413 });
   });
-
 });
 
 test('of 300 clients that come at once, more than the limit are closed at the door', async () => {
@@ -346,7 +420,11 @@ test('of 300 clients that come at once, more than the limit are closed at the do
   await until(() => closed === 300);
   let status = 0;
   // The server hears a moment later that they are gone.
-  while (status !== 200) status = await ask(crowded, '/healthz').then((got) => got.status, () => 0);
+  while (status !== 200)
+    status = await ask(crowded, '/healthz').then(
+      (got) => got.status,
+      () => 0,
+    );
 });
 
 test('a handler that fails answers, and the server goes on', async () => {
@@ -360,7 +438,10 @@ test('a handler that fails answers, and the server goes on', async () => {
       }),
   });
   const { status, body } = await ask(broken, '/metrics');
-  expect({ status, code: (JSON.parse(body) as { code: string }).code }).toEqual({ status: 500, code: 'unexpected' });
+  expect({ status, code: (JSON.parse(body) as { code: string }).code }).toEqual({
+    status: 500,
+    code: 'unexpected',
+  });
   expect(body).not.toContain('the disk is gone');
   expect(broken.problems.join('')).toContain('the disk is gone');
   expect((await ask(broken, '/api/v1/tasks')).status).toBe(200);

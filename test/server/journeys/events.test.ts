@@ -225,7 +225,8 @@ test('a client that does not read is told that it is slow, and catches up by num
   socket.socket.pause();
   for (let count = 0; count < 120; count += 1) await newTask(served.board, { title: `${count}`, body });
   const metrics = async () => (await ask(served, '/metrics')).body;
-  while (!(await metrics()).includes('copse_slow_clients_total 2')) await new Promise((go) => setTimeout(go, 20));
+  while (!(await metrics()).includes('copse_slow_clients_total 2'))
+    await new Promise((go) => setTimeout(go, 20));
   while (!(await metrics()).includes('copse_streams 0')) await new Promise((go) => setTimeout(go, 20));
   const code = new Promise<number>((resolve) => socket.socket.once('close', resolve));
   socket.socket.resume();
@@ -252,7 +253,8 @@ test('signs of life come when nothing happens; a WebSocket that does not answer 
   const closed = new Promise((resolve) => alive.socket.once('close', resolve));
   // It hears nothing any more, and so answers no ping.
   alive.socket.pause();
-  while (!(await ask(served, '/metrics')).body.includes('copse_streams 0')) await new Promise((go) => setTimeout(go, 20));
+  while (!(await ask(served, '/metrics')).body.includes('copse_streams 0'))
+    await new Promise((go) => setTimeout(go, 20));
   alive.socket.resume();
   await closed;
 });
@@ -262,12 +264,13 @@ test('metrics are for Prometheus', async () => {
   await newTask(served.board, { title: 'One' });
   const last = await served.board.lastEvent();
   const metrics = async () => await ask(served, '/metrics');
-  while (!(await metrics()).body.includes(`copse_event_number ${last}`)) await new Promise((go) => setTimeout(go, 10));
+  while (!(await metrics()).body.includes(`copse_event_number ${last}`))
+    await new Promise((go) => setTimeout(go, 10));
   const { body, headers } = await metrics();
   expect(headers['content-type']).toBe('text/plain; version=0.0.4');
   expect(body).toContain('# TYPE copse_tasks gauge\ncopse_tasks{status="pending"} 0\n');
   expect(body).toContain('copse_tasks{status="ready"} 1\n');
   expect(body).toMatch(/copse_connections \d+\n/);
-  for (const line of body.trimEnd().split('\n')) expect(line).toMatch(/^(# (HELP|TYPE) copse_\w+ .+|copse_\w+(\{status="\w+"\})? \d+)$/);
+  for (const line of body.trimEnd().split('\n'))
+    expect(line).toMatch(/^(# (HELP|TYPE) copse_\w+ .+|copse_\w+(\{status="\w+"\})? \d+)$/);
 });
-

@@ -120,19 +120,42 @@ test('with a certificate it serves TLS, under the names of the certificate', asy
   const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
   const made = spawnSync(
     'openssl',
-    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-keyout', key, '-out', cert].concat(
-      ['-subj', '/CN=copse', '-addext', 'subjectAltName=DNS:copse.example.com,DNS:*.example.com'],
-    ),
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ].concat(['-subj', '/CN=copse', '-addext', 'subjectAltName=DNS:copse.example.com,DNS:*.example.com']),
     { env: plainEnv, encoding: 'utf8' },
   );
   expect(made.status).toBe(0);
+  const unfit = ['serve', '--port', '0', '--tls-cert', cert, '--tls-key', cert];
+  expect(await copse(unfit, { cwd: newRepository(area) })).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^copse: The certificate and the key cannot be used/) as string,
+  });
   const { url, file, child, ended } = await serve(['--port', '0', '--tls-cert', cert, '--tls-key', key]);
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:/);
   const { port } = new URL(url);
   const [authorization = ''] = /Bearer \S+/.exec(readFileSync(file, 'utf8')) ?? [];
   const status = (host: string, origin: string) =>
     new Promise<number | undefined>((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, path: '/api/v1/tasks', ca: readFileSync(cert), servername: 'copse.example.com' };
+      const options = {
+        host: '127.0.0.1',
+        port,
+        path: '/api/v1/tasks',
+        ca: readFileSync(cert),
+        servername: 'copse.example.com',
+      };
       request({ ...options, headers: { host, origin, authorization } }, (response) => {
         response.resume();
         resolve(response.statusCode);
@@ -156,7 +179,9 @@ test('the lines of the guide work as they stand there', async () => {
   const lines = Array.from(guide.matchAll(/^curl .*$/gm), ([line]) => line);
   expect(lines.length).toBeGreaterThan(4);
   for (const line of lines) {
-    const whole = line.replaceAll('http://127.0.0.1:4747', url).replaceAll('$HOME/.cache/copse-serve/4747.header', `'${file}'`);
+    const whole = line
+      .replaceAll('http://127.0.0.1:4747', url)
+      .replaceAll('$HOME/.cache/copse-serve/4747.header', `'${file}'`);
     const ran = await runLine(whole, cwd);
     expect({ line, ...ran }).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toMatch(/"tasks":\[|^data: |# TYPE|#code=|^ok$/m);
@@ -166,7 +191,10 @@ test('the lines of the guide work as they stand there', async () => {
 });
 
 /** `-N` follows until it is stopped: here, when the first event came. */
-async function runLine(line: string, cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+async function runLine(
+  line: string,
+  cwd: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn('bash', ['-c', `exec ${line}`], { cwd, env: plainEnv });
   let stdout = '';
   child.stdout.on('data', (text: Buffer) => {

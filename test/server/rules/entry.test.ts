@@ -112,7 +112,9 @@ test.each([
 
 test('names of this machine, and names of hosts', () => {
   expect(['localhost', '127.0.0.1', '127.8.9.1', '::1', '[::1]'].every(isLoopbackName)).toBe(true);
-  expect(['0.0.0.0', '::', '127.0.0.1.nip.io', 'example.com', '10.0.0.1', ''].some(isLoopbackName)).toBe(false);
+  expect(['0.0.0.0', '::', '127.0.0.1.nip.io', 'example.com', '10.0.0.1', ''].some(isLoopbackName)).toBe(
+    false,
+  );
   expect(['a.example', 'a-b.example:8443'].every(isHostName)).toBe(true);
   expect(['', '*', 'https://a.example', 'a b', 'a/b', 'a@b', '-a', 'a:b'].some(isHostName)).toBe(false);
 });

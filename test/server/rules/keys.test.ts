@@ -17,7 +17,14 @@ test('a token is 32 random bytes, and no other text is one', () => {
   expect(Buffer.from(keys.token, 'base64url')).toHaveLength(32);
   expect(keys.isToken(keys.token)).toBe(true);
   expect(new Set([keys.token, newKeys().keys.token]).size).toBe(2);
-  for (const other of [undefined, '', `${keys.token}x`, keys.token.slice(1), keys.newCode(), keys.newTicket()])
+  for (const other of [
+    undefined,
+    '',
+    `${keys.token}x`,
+    keys.token.slice(1),
+    keys.newCode(),
+    keys.newTicket(),
+  ])
     expect(keys.isToken(other)).toBe(false);
 });
 
@@ -70,7 +77,11 @@ test('a ticket opens once, within 30 seconds', () => {
 test('of too many tickets and tokens, the oldest end', () => {
   const { keys } = newKeys();
   const tickets = Array.from({ length: limits.tickets + 1 }, () => keys.newTicket());
-  expect([tickets[0], tickets[1], tickets.at(-1)].map((one) => keys.useTicket(one))).toEqual([false, true, true]);
+  expect([tickets[0], tickets[1], tickets.at(-1)].map((one) => keys.useTicket(one))).toEqual([
+    false,
+    true,
+    true,
+  ]);
   const tokens = Array.from({ length: limits.tokens + 1 }, () => keys.enter(keys.newCode()));
   expect([tokens[0], tokens[1], tokens.at(-1)].map((one) => keys.isToken(one))).toEqual([false, true, true]);
   expect(keys.isToken(keys.token)).toBe(true);

@@ -99,7 +99,10 @@ export function ask({ server, port }: Served, path: string, asked: Asked = {}): 
 }
 
 /** Sends these bytes and nothing else; what came back when the server ends the connection. */
-export function sendRaw(port: number, bytes: string): { readonly socket: Socket; readonly ended: Promise<string> } {
+export function sendRaw(
+  port: number,
+  bytes: string,
+): { readonly socket: Socket; readonly ended: Promise<string> } {
   const socket = connect(port, '127.0.0.1');
   let got = '';
   socket.setEncoding('utf8').on('data', (text: string) => (got += text));

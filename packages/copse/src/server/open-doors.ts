@@ -41,7 +41,9 @@ export class OpenDoors {
   /** Bodies of senders that are not known yet: few at a time, because they are in memory. */
   async #holding(answer: () => Promise<Answer>): Promise<Answer> {
     if (this.#bodies >= this.#limits.unverifiedBodies)
-      return problemAnswer(problem('busy', 'Too many requests at once. Send it again.'), { 'retry-after': '1' });
+      return problemAnswer(problem('busy', 'Too many requests at once. Send it again.'), {
+        'retry-after': '1',
+      });
     this.#bodies += 1;
     try {
       return await answer();

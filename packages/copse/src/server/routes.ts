@@ -95,7 +95,11 @@ async function events(serving: Serving, { request, response, target }: Call): Pr
   const after = cursorIn(target, request.headers['last-event-id']);
   if (after === undefined) return badCursor();
   const from = await feed.begin(after);
-  response.writeHead(200, { ...SAFE_HEADERS, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+  response.writeHead(200, {
+    ...SAFE_HEADERS,
+    'content-type': 'text/event-stream',
+    'x-accel-buffering': 'no',
+  });
   counts.streams += 1;
   try {
     if ((await streamAsSse(feed, from, response, { signal, limits })) === 'slow') counts.droppedSlow += 1;
@@ -129,9 +133,7 @@ function ticket({ keys, limits }: Serving): Promise<Answer> {
 }
 
 function code({ keys, limits, url }: Serving): Promise<Answer> {
-  return Promise.resolve(
-    json({ url: `${url()}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201),
-  );
+  return Promise.resolve(json({ url: `${url()}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201));
 }
 
 async function metrics({ board, feed, counts, connections }: Serving): Promise<Answer> {

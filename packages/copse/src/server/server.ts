@@ -18,7 +18,17 @@ import { type Beginning, Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
 import { Keys } from './keys.ts';
 import { OpenDoors, type Receive } from './open-doors.ts';
-import { API, type Counts, type Route, type Serving, answerOf, badCursor, cursorIn, noSuchPath, ownRoutes } from './routes.ts';
+import {
+  API,
+  type Counts,
+  type Route,
+  type Serving,
+  answerOf,
+  badCursor,
+  cursorIn,
+  noSuchPath,
+  ownRoutes,
+} from './routes.ts';
 import { type Doors, bearerOf, bracketed, checkHead, doorsOf } from './rules/entry.ts';
 import { problem } from './rules/problem.ts';
 import { matchPath, parseTarget } from './rules/target.ts';
@@ -67,7 +77,10 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const scheme = options.tls === null ? 'http' : 'https';
   const doors = doorsOf({ ...options, scheme, port });
   const [shownHost] = options.proxied;
-  const url = shownHost === undefined ? `${scheme}://${bracketed(options.names[0] ?? options.host)}:${port}` : `https://${shownHost}`;
+  const url =
+    shownHost === undefined
+      ? `${scheme}://${bracketed(options.names[0] ?? options.host)}:${port}`
+      : `https://${shownHost}`;
   const keys = new Keys(limits, () => performance.now());
   const serving: Serving = {
     board,
@@ -81,7 +94,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
     signal: stop.signal,
   };
-  new Entrance(serving, doors, options).attach(server);
+  const entrance = new Entrance(serving, doors, options);
+  entrance.attach(server);
   const ended = feed.follow();
   // The caller hears of it by `ended`.
   ended.catch(() => {});
@@ -93,7 +107,10 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     async close() {
       stop.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const timer = setTimeout(() => server.closeAllConnections(), FAREWELL_MS);
+      const timer = setTimeout(() => {
+        server.closeAllConnections();
+        entrance.cut();
+      }, FAREWELL_MS);
       server.closeIdleConnections();
       await Promise.all([closed, ended.catch(() => {})]);
       clearTimeout(timer);
@@ -145,11 +162,15 @@ class Entrance {
     this.#doors = doors;
     this.#onProblem = onProblem;
     this.#open = new OpenDoors(serving.keys, receive, serving.limits);
-    this.#sockets = new WebSocketServer({ noServer: true, maxPayload: serving.limits.frameBytes, clientTracking: false });
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: serving.limits.frameBytes,
+    });
   }
 
   attach(server: Server): void {
-    const handle = (request: IncomingMessage, response: ServerResponse) => void this.#handle(request, response);
+    const handle = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#handle(request, response);
     server.on('request', handle);
     server.on('checkContinue', (request, response) => {
       response.writeContinue();
@@ -165,6 +186,11 @@ class Entrance {
     server.on('error', (error) => this.#onProblem(`The server had a problem: ${error.message}`));
   }
 
+  /** Ends the WebSockets that did not answer the farewell; the server no longer knows their connections. */
+  cut(): void {
+    for (const client of this.#sockets.clients) client.terminate();
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy());
     const timer = setTimeout(() => {
@@ -176,7 +202,8 @@ class Entrance {
     if (answer === undefined || response.writableEnded) return;
     if (answer === refusedAnswer) this.#serving.counts.refused += 1;
     // A body that was not read, and is too large to be thrown away, ends the connection.
-    if (!request.complete && !isSmall(request, this.#serving.limits.bodyBytes)) response.shouldKeepAlive = false;
+    if (!request.complete && !isSmall(request, this.#serving.limits.bodyBytes))
+      response.shouldKeepAlive = false;
     write(response, answer);
   }
 
@@ -222,12 +249,12 @@ class Entrance {
       const mayEnter = this.#mayPass(request) && isStream && keys.useTicket(target.query.get('ticket'));
       if (!mayEnter) {
         counts.refused += 1;
-        socket.end(rawAnswer(refusedAnswer, 'Unauthorized'));
+        endWith(socket, rawAnswer(refusedAnswer, 'Unauthorized'));
         return;
       }
       const after = cursorIn(target);
       if (after === undefined) {
-        socket.end(rawAnswer(badCursor(), 'Bad Request'));
+        endWith(socket, rawAnswer(badCursor(), 'Bad Request'));
         return;
       }
       const from = await feed.begin(after);
@@ -236,7 +263,7 @@ class Entrance {
         void this.#stream(client, from);
       });
     } catch (error) {
-      socket.end(rawAnswer(this.#explain(error), 'Service Unavailable'));
+      endWith(socket, rawAnswer(this.#explain(error), 'Service Unavailable'));
     }
   }
 
@@ -256,8 +283,12 @@ class Entrance {
   #explain(error: unknown): Answer {
     if (error instanceof Unavailable)
       return problemAnswer(problem('unavailable', error.message, error.remedy));
-    this.#onProblem(`A request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    return problemAnswer(problem('unexpected', 'The server made a mistake; its terminal says more.', 'copse doctor'));
+    this.#onProblem(
+      `A request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+    return problemAnswer(
+      problem('unexpected', 'The server made a mistake; its terminal says more.', 'copse doctor'),
+    );
   }
 }
 
@@ -283,5 +314,10 @@ function refuseRaw({ code }: NodeJS.ErrnoException, socket: Duplex): void {
       : code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? '408 Request Timeout'
         : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${line}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, () => socket.destroy());
+  endWith(socket, `HTTP/1.1 ${line}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+/** A client that does not close its side would keep the connection for ever. */
+function endWith(socket: Duplex, text: string): void {
+  socket.end(text, () => socket.destroy());
 }

@@ -42,8 +42,7 @@ export async function streamAsFrames(
 
 function framesOf(told: Told, at: Cursor): readonly string[] {
   if (told.kind === 'quiet') return [JSON.stringify({ at: cursorText(at) })];
-  if (told.kind === 'lost')
-    return [JSON.stringify({ cursor: cursorText(told.cursor), lost: told.lost })];
+  if (told.kind === 'lost') return [JSON.stringify({ cursor: cursorText(told.cursor), lost: told.lost })];
   return told.events.map(({ json }) => json);
 }
 

@@ -21,7 +21,11 @@ export interface Doors {
 
 export type HeadCheck =
   | { readonly kind: 'passed' }
-  | { readonly kind: 'refused'; readonly check: 'Host' | 'Origin' | 'Sec-Fetch-Site'; readonly given: string };
+  | {
+      readonly kind: 'refused';
+      readonly check: 'Host' | 'Origin' | 'Sec-Fetch-Site';
+      readonly given: string;
+    };
 
 export function checkHead({ host, origin, fetchSite }: RequestHead, { hosts, origins }: Doors): HeadCheck {
   const [onlyHost] = host;

@@ -18,9 +18,7 @@ export interface Measured {
 export function metricsText(measured: Measured): string {
   const lines = [
     ...metric('copse_tasks', 'gauge', 'Tasks by status.', []),
-    ...taskStatuses.map(
-      (status) => `copse_tasks{status="${status}"} ${measured.byStatus.get(status) ?? 0}`,
-    ),
+    ...taskStatuses.map((status) => `copse_tasks{status="${status}"} ${measured.byStatus.get(status) ?? 0}`),
     ...metric('copse_queue_length', 'gauge', 'Landings that have not ended.', [measured.queued]),
     ...metric('copse_landings_total', 'counter', 'Landed tasks since the server started.', [measured.landed]),
     ...metric('copse_crashes_total', 'counter', 'Crashed attempts since the server started.', [
@@ -29,9 +27,12 @@ export function metricsText(measured: Measured): string {
     ...metric('copse_event_number', 'gauge', 'The number of the last event.', [measured.eventNumber]),
     ...metric('copse_connections', 'gauge', 'Open connections.', [measured.connections]),
     ...metric('copse_streams', 'gauge', 'Clients that follow events.', [measured.streams]),
-    ...metric('copse_slow_clients_total', 'counter', 'Streams that were closed because the client was slow.', [
-      measured.droppedSlow,
-    ]),
+    ...metric(
+      'copse_slow_clients_total',
+      'counter',
+      'Streams that were closed because the client was slow.',
+      [measured.droppedSlow],
+    ),
     ...metric('copse_refused_requests_total', 'counter', 'Requests that were answered with 401.', [
       measured.refused,
     ]),

@@ -91,6 +91,8 @@ async function start(options: ServerOptions, isNamed: boolean): Promise<RunningS
       return fail('unavailable', `Another program uses ${where}.`, 'copse serve --port 0 # any free port');
     if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
       return fail('unavailable', `This machine cannot listen on ${where} (${code}).`, 'copse serve');
+    if (options.tls !== null && /OSSL|PEM|X509/.test(code))
+      return fail('invalid', `The certificate and the key cannot be used (${code}).`, 'copse serve --help');
     throw error;
   }
 }
@@ -110,8 +112,15 @@ function placeOf(cli: Cli, options: Options): Place {
       'copse serve --host <host> --behind-proxy <public host>',
     );
   const port = options.port === undefined ? USUAL_PORT : requirePort(options.port);
-  const own = isLoopbackName(host) ? [...new Set([host, '127.0.0.1', 'localhost'])] : isWildcard(host) ? [] : [host];
-  return { host, port, tls, proxied, names: [...own, ...(tls === null ? [] : namesOf(tls.cert))] };
+  const own = isLoopbackName(host)
+    ? [...new Set([host, '127.0.0.1', 'localhost'])]
+    : isWildcard(host)
+      ? []
+      : [host];
+  const names = [...own, ...(tls === null ? [] : namesOf(tls.cert))];
+  if (names.length === 0 && proxied.length === 0)
+    fail('invalid', `${host} is no name for clients, and the certificate has none.`, 'copse serve --help');
+  return { host, port, tls, proxied, names };
 }
 
 function requirePort(text: string): number {
@@ -139,9 +148,10 @@ function textOf({ cwd }: Cli, file: string): string {
 function namesOf(cert: string): readonly string[] {
   try {
     const { subjectAltName = '' } = new X509Certificate(cert);
-    return Array.from(subjectAltName.matchAll(/(?:DNS|IP Address):([^,\s]+)/g), ([, name = '']) => name).filter(
-      (name) => !name.includes('*'),
-    );
+    return Array.from(
+      subjectAltName.matchAll(/(?:DNS|IP Address):([^,\s]+)/g),
+      ([, name = '']) => name,
+    ).filter((name) => !name.includes('*'));
   } catch {
     return fail('invalid', 'The file of --tls-cert has no certificate in PEM form.', 'copse serve --help');
   }
