@@ -15,7 +15,7 @@ import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id, state } = task;
-  const cancel = `copse cancel ${id}`;
+  const cancel = `copse cancel ${id} # to give it up`;
   const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
   const byAgent = async () =>
     (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
@@ -103,7 +103,11 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
   if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself`];
-  return [...byAgent, `copse sync ${id} --conflict # to resolve it yourself, then copse merge ${id}`];
+  const byHand = [
+    `copse sync ${id} --conflict # to resolve it yourself`,
+    `copse merge ${id} # after your commit`,
+  ];
+  return [...byAgent, ...byHand];
 }
 
 /** A merge, rebase or the like that is not finished in its worktree on this machine. */

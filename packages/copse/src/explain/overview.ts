@@ -13,10 +13,11 @@ import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
+import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
-import { canMerge, nextSteps } from './next-steps.ts';
+import { canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
 import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
@@ -30,7 +31,7 @@ import {
   rankNeeds,
   waitsForPerson,
 } from './rules/overview.ts';
-import { standingText, waitText } from './rules/queue.ts';
+import { standingOn, standingText, waitText } from './rules/queue.ts';
 import {
   attentionDetails,
   beginsWithClause,
@@ -108,7 +109,7 @@ async function needsOfTasks(
   const statuses = statusesForPeople.filter((status) => counts[status] > 0);
   const needs: Need[] = [];
   for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
-    const why = (await isBeingResolved(context.board, task)) ? undefined : needOf(task);
+    const why = (await isBeingResolved(context.board, task)) ? undefined : await needWith(context, task);
     if (why === undefined) continue;
     const plan = await plannedRestart(context.board, task, context.policy);
     const restart = restartText(plan, context.clock.now());
@@ -143,13 +144,23 @@ async function needsOfPending(
     const task = await context.board.get('task', id);
     if (task?.state.status !== 'pending') return [];
     const { title, state, agent } = task;
-    const reason = dependsOnCancelled(over);
+    const reason = capitalised(dependsOnCancelled(over));
     const [step = `copse why ${id}`] = await nextSteps(context, task);
     const about = { task: id, title, status: state.status, since: state.since, agent };
     const words = { reason, details: sentence(reason), command: splitRemark(step).command };
     return [{ ...about, kind: 'dependency', ...words }];
   });
   return (await Promise.all(needs)).flat();
+}
+
+/** As `needOf`; of a merge that a person began in its worktree: how to go on with it. */
+async function needWith(context: LookContext, task: TaskSummary): Promise<ReturnType<typeof needOf>> {
+  const need = needOf(task);
+  const isConflict = task.state.status === 'needs_attention' && task.state.because === 'conflict';
+  const unfinished = need !== undefined && isConflict ? await unfinishedIn(context, task) : null;
+  if (need === undefined || unfinished === null) return need;
+  const text = capitalised(unfinishedText(unfinished.operation));
+  return { ...need, reason: `${text}: resolve and commit it, then copse merge ${task.id}` };
 }
 
 /** Undefined: it goes on without a person. */
@@ -300,7 +311,7 @@ function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
     target,
     position,
     of: entries.length,
-    why: standingText(standing),
+    why: position === 1 ? standingOn(standing, target) : standingText(standing),
     ...(standing.kind === 'no_leader' && { isUnled: true }),
   }));
 }

@@ -177,7 +177,7 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
       forPerson(state.reason),
     ];
   const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
-  return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
+  return [`It needs you. ${sentence(text)}`, ...more];
 }
 
 async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -413,7 +413,7 @@ function stallLines(stalled: StoredWaitReason | undefined, standing: EntryStandi
   if (stalled === undefined) return [];
   const why = waitText(stalled);
   if (standing.kind === 'held' && waitText(standing.reason) === why) return [];
-  return [`It waits, because the queue is stalled: ${why}.`];
+  return [standing.kind === 'stalled' ? `It waits: ${why}.` : sentence(why)];
 }
 
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {

@@ -94,11 +94,12 @@ function remarks({ counts, needsYou, landing, isOrchestrated, noAgents }: Overvi
   if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
   const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
   const isLandingUpToYou = !isOrchestrated && landing.some(({ isUnled }) => isUnled);
+  const isIdle = !isOrchestrated && !isOver;
+  // An agent that is missing does.
+  const isAsked = needsYou.length > 0 || isLandingUpToYou || (isIdle && noAgents !== null);
   return [
-    ...(needsYou.length === 0 && !isLandingUpToYou ? ['Nothing needs you.'] : []),
-    ...(isOrchestrated || isOver
-      ? []
-      : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
+    ...(isAsked ? [] : ['Nothing needs you.']),
+    ...(!isIdle ? [] : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
 }
 
@@ -254,10 +255,9 @@ const MOST_PHASE = 11;
 
 function landingItems(landing: readonly LandingTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {
   const rows = landing.map((one) => {
-    const { task, title, position, of, target, why } = one;
+    const { task, title, position, of, why } = one;
     const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
-    const more = `${why.replace(/^is /, '')}${position === 1 ? ` on ${target}` : ''}`;
-    return { task, beginning, title, more };
+    return { task, beginning, title, more: why };
   });
   return rowItems(rows, look.waitLines, look);
 }

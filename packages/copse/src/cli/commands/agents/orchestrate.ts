@@ -24,6 +24,7 @@ import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
+import { printProse } from '../../screen/prose.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
@@ -171,14 +172,18 @@ async function printEnd(
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
-    output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`);
+    printProse(
+      output,
+      `  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`,
+      4,
+    );
   }
   for (const { task, title, kind, status, since, reason, command } of needsYou) {
     // The line above says why.
     if (kind !== 'landing') {
       const word = output.style('red', status.replaceAll('_', ' '));
-      output.line(`  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`);
-      output.line(`    ${shown(reason)}`);
+      printProse(output, `  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`, 4);
+      printProse(output, `    ${shown(reason)}`);
     }
     output.line(`    ${output.style('dim', `→ ${command}`)}`);
   }
@@ -196,8 +201,8 @@ async function tellLeft(
 ): Promise<void> {
   for (const { task, waiting: reason } of leftOf(waiting).slice(0, PLANNED)) {
     const title = (await board.get('task', task))?.title ?? '';
-    output.line(`  ${output.style('red', 'ready')} ${task} ${shown(title)}`);
-    output.line(`    ${shown(waitingLine(reason, clock.now()))}`);
+    printProse(output, `  ${output.style('red', 'ready')} ${task} ${shown(title)}`, 4);
+    printProse(output, `    ${shown(waitingLine(reason, clock.now()))}`);
   }
 }
 
@@ -267,7 +272,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
       one.kind === 'placed'
         ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
         : shown(waitingLine(one.waiting, now));
-    output.line(`${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
+    printProse(output, `${one.task} ${shown(task?.title ?? '')}\n    ${what}`, 4);
   }
 }
 

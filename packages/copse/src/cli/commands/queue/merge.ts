@@ -207,8 +207,8 @@ function tell(
   if (landed.kind !== 'landed') return;
   const { task, commit, isVerified, notes, promoted } = landed;
   const hasChecks = Object.keys(context.landing.checks).length > 0;
-  const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
-  const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
+  const why = hasChecks ? 'its checks were skipped' : 'no checks are set';
+  const unverified = isVerified ? '' : output.style('yellow', ` (without checks: ${why})`);
   view.say([
     `${output.style('green', 'Landed')} ${task} as ${commit.slice(0, 10)}${unverified}`,
     ...(unaccepted === undefined

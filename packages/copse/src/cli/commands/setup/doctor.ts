@@ -29,11 +29,16 @@ import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { PENDING_REMEDY, pendingText } from '../../pending.ts';
-import { stepLines } from '../../after/next-steps.ts';
+import { splitInstall } from '../../after/install-step.ts';
+import { printStep, stepLines } from '../../after/next-steps.ts';
+import { printProse } from '../../screen/prose.ts';
 
 interface Options {
   readonly json?: boolean;
 }
+
+/** The column of what was found. */
+const FOUND_AT = 13;
 
 interface HealthCheck {
   readonly name: string;
@@ -63,18 +68,17 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   } else {
     for (const { name, state, found, remedy } of checks) {
       const [colour, mark] = marks[state];
-      const lines = shown(found).replaceAll('\n', `\n${' '.repeat(13)}`);
-      cli.output.line(`${cli.output.style(colour, mark)} ${name.padEnd(10)} ${lines}`);
-      for (const line of remedy ? stepLines(remedy) : []) cli.output.line(line);
+      const lines = shown(found).replaceAll('\n', `\n${' '.repeat(FOUND_AT)}`);
+      printProse(
+        cli.output,
+        `${cli.output.style(colour, mark)} ${name.padEnd(FOUND_AT - 3)} ${lines}`,
+        FOUND_AT,
+      );
+      for (const line of remedy ? stepLines(remedy) : []) printStep(cli.output, line, line);
     }
   }
   if (!options.json && checks.some(({ state }) => state === 'missing'))
-    cli.output.line(
-      cli.output.style(
-        'dim',
-        'Lines with – are no faults: each names something missing that you may not need.',
-      ),
-    );
+    cli.output.line(cli.output.style('dim', 'Lines with – are optional.'));
   const bad = checks.filter(({ state }) => state === 'problem').length;
   if (bad > 0)
     fail(
@@ -300,14 +304,6 @@ function unable(name: string, reason: string): HealthCheck {
   const { found, install } = splitInstall(reason);
   const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
   return problem(name, found, install ?? change);
-}
-
-function splitInstall(reason: string): { readonly found: string; readonly install: string | null } {
-  const [, found, install] =
-    /^(.*?)(?:\. Install it)?: ((?:npm|apt|brew) install [^:]+?)\.?$/.exec(reason) ?? [];
-  return found === undefined || install === undefined
-    ? { found: reason, install: null }
-    : { found: `${found}.`, install };
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
