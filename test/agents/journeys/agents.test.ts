@@ -93,7 +93,7 @@ test('an agent whose program is missing is named with the way to get it, and is 
   );
   expect(agents).toEqual([]);
   expect(unusable.map(({ reason }) => reason)).toEqual([
-    'The agent ada needs codex, which is not installed: npm install --global @openai/codex.',
+    'Agent ada needs the program codex, which is not installed: npm install --global @openai/codex.',
     expect.stringContaining('The agent bo has neither a runtime nor a command'),
   ]);
 });

@@ -111,7 +111,7 @@ function overviewOf({
       target: brand<BranchName>('main'),
       position: index + 1,
       of: landing,
-      why: index === 0 ? 'being checked with cp-m001' : `waits for a free slot, behind ${id('m', 0)}`,
+      why: index === 0 ? 'being checked with cp-m001 on main' : `waits for a free slot, behind ${id('m', 0)}`,
     })),
     ready: range(Math.min(ready, 50)).map((index) => ({
       task: id('r', index),
@@ -170,6 +170,22 @@ describe('other boards', () => {
   ] as const)('%s, at 80×24', async (name, overview) => {
     await expect(await pictureOf(overview, 80, 24)).toMatchFileSnapshot(`pictures/${name}-80x24.txt`);
   });
+});
+
+test('without an agent that can run, it does not say that nothing needs a person', () => {
+  const idle = {
+    ...overviewOf({ needs: 0, working: 0, landing: 0, ready: 1, others: {} }),
+    isOrchestrated: false,
+  };
+  const size = { columns: 80, rows: 24 };
+  expect(panelLines(idle, size, plain).slice(1, 3)).toEqual([
+    'Nothing needs you.',
+    'No orchestrator is running here. Start one: copse orchestrate',
+  ]);
+  const noAgents = { text: 'No agent is installed or configured.', command: 'copse agents detect' };
+  expect(panelLines({ ...idle, noAgents }, size, plain)[1]).toBe(
+    'No agent is installed or configured. Try: copse agents detect',
+  );
 });
 
 test('a running agent that waits for a person counts once, as one that needs you', () => {

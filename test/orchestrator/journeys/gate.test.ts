@@ -160,12 +160,14 @@ describe('the gate', () => {
 
   test('says once for each task what is missing', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
-      `It needs you: The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt.\n    Commit what`,
+      `It needs you. The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt.\n    Commit what`,
     );
     const shown = await printed(['show', id('dirty for ever')], scene.at);
     expect(shown).toMatch(/\n {4}1\. ended with uncommitted files after /);
     expect(await scene.why(id('in the middle of a merge'))).toContain('A merge is in progress');
-    expect(await scene.why(id('commits nothing'))).toContain('Nothing was committed');
+    const nothing = await scene.why(id('commits nothing'));
+    expect(nothing).toContain('It needs you. The agent made no commits and left no changes.\n');
+    expect(nothing).not.toContain('Nothing was committed');
     expect(await scene.why(id('says anything'))).toMatch(
       /break the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
     );
@@ -224,7 +226,7 @@ describe('merging a task that needs attention', () => {
     });
     const said = await scene.merge(accepted);
     expect(said).toMatch(
-      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n`),
+      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(without checks: no checks are set\\)\\n`),
     );
     expect(said).toContain(
       '\n    Landed although its accept command failed (exit code 3): echo no such luck; exit 3\n',

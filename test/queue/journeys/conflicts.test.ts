@@ -197,7 +197,7 @@ test('an original that was resumed stays as it is: a resolving task that lands l
   );
   expect(await scene.statuses()).toMatchObject({ second: 'needs_attention', 'Resolve: second': 'failed' });
   expect(await scene.why(other)).toMatch(
-    /It needs you: The branch of cp-\w+ conflicts with main:[^]*cp-\w+ resolves its conflict and is failed/,
+    /It needs you\. The branch of cp-\w+ conflicts with main:[^]*cp-\w+ resolves its conflict and is failed/,
   );
   const resolver = [...(await scene.tasks()).values()].find(({ title }) => title.startsWith('Resolve'))!.id;
   await printed(['cancel', other], scene.at);

@@ -107,15 +107,15 @@ describe('pausing', () => {
     );
     expect(await refusedBy(['queue', 'pause'], scene.at)).toContain('already lands nothing');
     await printed(['queue', 'retry', stays, leaves], scene.at);
-    expect(await scene.up()).toContain('the queue is paused: release day');
+    expect(await scene.up()).toContain('the queue is paused (release day)');
     expect(scene.git('rev-parse', 'main')).toBe(tip);
     expect(await printed(['queue'], scene.at)).toMatch(/PAUSED for \d+s: nothing lands \(release day\)/);
     expect((await queueOf(scene)).entries).toMatchObject([
-      { task: stays, state: 'held', why: 'waits: the queue is paused: release day', range: null },
+      { task: stays, state: 'held', why: 'waits: the queue is paused (release day)', range: null },
       { task: leaves, state: 'held' },
     ]);
     expect(await refusedBy(['merge', stays], scene.at)).toBe(
-      `copse: ${stays} stays in the queue: the queue is paused: release day.\n  → copse queue resume\n  → copse queue cancel ${stays}\n`,
+      `copse: ${stays} stays in the queue: the queue is paused (release day).\n  → copse queue resume\n  → copse queue cancel ${stays}\n`,
     );
     const approved = await printed(['review', stays, '--approve'], scene.at);
     expect(commandsIn(approved)).toEqual(['copse queue resume']);

@@ -63,7 +63,8 @@ function headline(
   isDry: boolean,
 ): string {
   if (going.length === 0) return 'Nothing to remove.';
-  if (isDry) return `${amountOf(going)} would go (${sizeText(sum(going))}). To remove them: copse sweep`;
+  if (isDry)
+    return `${amountOf(going)} would go (${sizeText(sum(going))}). To remove ${going.length === 1 ? 'it' : 'them'}: copse sweep`;
   const gone = going.filter((item) => fates.get(item)?.kind === 'removed');
   const left = going.filter((item) => !gone.includes(item));
   const rest = left.length === 0 ? '' : ` ${amountOf(left)} could not be removed.`;
