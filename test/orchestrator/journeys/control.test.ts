@@ -141,7 +141,7 @@ describe('while agents work', () => {
     const other = await copse(['attach', id('is paused')], at);
     expect(other).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('has no terminal: plain does not run in tmux'),
+      stderr: expect.stringContaining('has no terminal: agent plain does not run in tmux'),
     });
     const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
     tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);
@@ -165,7 +165,7 @@ describe('while agents work', () => {
   test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `Paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n  → copse cancel ${paused}\n`,
+      `Paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n    To give it up:\n  → copse cancel ${paused}\n`,
     );
     const again = await refusedBy(['pause', paused], scene.at);
     expect(again).toContain(`${paused} is already paused.`);

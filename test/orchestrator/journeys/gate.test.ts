@@ -178,7 +178,7 @@ describe('the gate', () => {
       `    To let its agent resolve it:\n  → copse resume ${id('collides for ever')}\n`,
     );
     expect(conflict).toContain(
-      `    To resolve it yourself, then copse merge ${id('collides for ever')}:\n  → copse sync ${id('collides for ever')} --conflict\n`,
+      `    To resolve it yourself:\n  → copse sync ${id('collides for ever')} --conflict\n    After your commit:\n  → copse merge ${id('collides for ever')}\n`,
     );
     expect(conflict).toContain(`      ${id('collides, first')}: collides, first\n`);
     const accept = await scene.why(id('is never accepted'));
@@ -205,7 +205,7 @@ describe('merging a task that needs attention', () => {
       'it has uncommitted changes in left behind.txt.',
     );
     expect(await refusedBy(['merge', id('in the middle of a merge')], scene.at)).toContain(
-      `a merge in its worktree is not finished.\n    Resolve and commit it there, then copse merge ${id('in the middle of a merge')}:\n  → cd `,
+      `a merge in its worktree is not finished.\n    Resolve and commit it there:\n  → cd `,
     );
     expect(await refusedBy(['merge', id('commits nothing')], scene.at)).toContain('has nothing to land');
     expect(await refusedBy(['merge', id('collides for ever')], scene.at)).toContain(
