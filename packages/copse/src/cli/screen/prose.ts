@@ -16,9 +16,12 @@ export function printProse(output: Prose, text: string, indent?: number): void {
 function proseLines(output: Prose, line: string, indent = indentOf(line)): readonly string[] {
   if (!output.isTerminal) return [line];
   const columns = Math.max(1, output.columns() - 1);
-  // Beside a wide first column there would be room for a word or two.
-  return wrapped(line, columns, Math.min(indent, Math.floor(columns / 2)));
+  return wrapped(line, columns, indent > columns - LEAST_ROOM ? USUAL_INDENT : indent);
 }
+
+/** Beside a wider first column there would be room for a word or two. */
+const LEAST_ROOM = 24;
+const USUAL_INDENT = 4;
 
 function indentOf(line: string): number {
   return line.length - line.trimStart().length;

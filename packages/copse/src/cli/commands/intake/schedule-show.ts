@@ -22,7 +22,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const { lastRun = null, lastPassed = null, lastFiredAt = null, owed = 0 } = schedule ?? {};
     const rows: readonly (readonly [string, string | null])[] = [
       ['times', timingText(timingOf(known))],
-      ['next', nextText(known, now).replace(/^next: /, '')],
+      // One time in a line.
+      ['next', nextText(known, now).replace(/^next: /, '').replaceAll(/, (?=\d{4}-)/g, '\n')],
       ['agent', id.slice(0, id.indexOf('/'))],
       ['source', definition?.workSource ?? null],
       ['missed', definition && missedText[definition.missed]],
