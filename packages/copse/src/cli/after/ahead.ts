@@ -7,7 +7,7 @@ import { describeUntaken, heldHere, lackOfAgents } from '../../explain/rules/wai
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
-import { printProse } from '../screen/prose.ts';
+import { printProse } from '../screen/screen.ts';
 import { printSteps } from './next-steps.ts';
 import { withBoard } from '../with-board.ts';
 

@@ -18,9 +18,8 @@ import { CommandFailed } from '../failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { patchForReader } from '../screen/diff-text.ts';
-import { printProse } from '../screen/prose.ts';
 import { fields, indented } from '../screen/render.ts';
-import { wrapped } from '../screen/screen.ts';
+import { printProse, wrapped } from '../screen/screen.ts';
 
 const kindWords: Readonly<Record<NeedKind, string>> = {
   permission: 'asks for permission',

@@ -16,7 +16,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { printSteps } from '../../after/next-steps.ts';
 import { splitInstall } from '../../after/install-step.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printProse } from '../../screen/screen.ts';
 import { indented, phaseText } from '../../screen/render.ts';
 import { withLook } from '../../../compose/look.ts';
 

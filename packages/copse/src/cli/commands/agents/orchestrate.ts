@@ -24,7 +24,7 @@ import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printProse } from '../../screen/screen.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';

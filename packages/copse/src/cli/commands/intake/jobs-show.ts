@@ -4,7 +4,7 @@ import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { jobView } from '../../../operations/views/intake-views.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printFields } from '../../screen/prose.ts';
+import { printFields } from '../../screen/screen.ts';
 import { withBoard } from '../../with-board.ts';
 import { originText, resultText } from './jobs.ts';
 import { requireJob } from './job-id.ts';

@@ -5,8 +5,7 @@ import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { jobView } from '../../../operations/views/intake-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { cutAtWords } from '../../screen/screen.ts';
-import { printProse } from '../../screen/prose.ts';
+import { cutAtWords, printProse } from '../../screen/screen.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {

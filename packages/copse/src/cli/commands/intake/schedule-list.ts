@@ -3,7 +3,7 @@ import type { Timestamp } from '../../../kernel/ids.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { scheduleView } from '../../../operations/views/intake-views.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printProse } from '../../screen/screen.ts';
 import { momentText, timingOf, timingText } from './schedule-text.ts';
 import { withIntake } from './with-intake.ts';
 

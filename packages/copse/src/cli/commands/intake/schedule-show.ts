@@ -4,7 +4,7 @@ import { age } from '../../../explain/rules/amounts.ts';
 import { scheduleView } from '../../../operations/views/intake-views.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printSteps } from '../../after/next-steps.ts';
-import { printFields } from '../../screen/prose.ts';
+import { printFields } from '../../screen/screen.ts';
 import { nextText } from './schedule-list.ts';
 import { timingOf, timingText } from './schedule-text.ts';
 import { requireSchedule, withIntake } from './with-intake.ts';
@@ -23,7 +23,12 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const rows: readonly (readonly [string, string | null])[] = [
       ['times', timingText(timingOf(known))],
       // One time in a line.
-      ['next', nextText(known, now).replace(/^next: /, '').replaceAll(/, (?=\d{4}-)/g, '\n')],
+      [
+        'next',
+        nextText(known, now)
+          .replace(/^next: /, '')
+          .replaceAll(/, (?=\d{4}-)/g, '\n'),
+      ],
       ['agent', id.slice(0, id.indexOf('/'))],
       ['source', definition?.workSource ?? null],
       ['missed', definition && missedText[definition.missed]],

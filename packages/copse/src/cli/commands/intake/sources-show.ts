@@ -6,7 +6,7 @@ import { shown } from '../../../kernel/text.ts';
 import { itemView, sourceView } from '../../../operations/views/source-views.ts';
 import { CommandFailed } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printProse } from '../../screen/screen.ts';
 import { withRun } from '../../with-run.ts';
 import { lastLookText } from './source-text.ts';
 

@@ -11,7 +11,7 @@ import { missingSettings, settingsWithoutEffect } from '../../../config/problems
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printProse } from '../../screen/screen.ts';
 import { tellPending } from '../../pending.ts';
 import { acceptPending } from './accept.ts';
 

@@ -30,8 +30,9 @@ import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { PENDING_REMEDY, pendingText } from '../../pending.ts';
 import { splitInstall } from '../../after/install-step.ts';
-import { printStep, stepLines } from '../../after/next-steps.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printStep } from '../../after/next-steps.ts';
+import { stepLines } from '../../after/step-lines.ts';
+import { printProse } from '../../screen/screen.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -74,7 +75,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
         `${cli.output.style(colour, mark)} ${name.padEnd(FOUND_AT - 3)} ${lines}`,
         FOUND_AT,
       );
-      for (const line of remedy ? stepLines(remedy) : []) printStep(cli.output, line, line);
+      for (const line of remedy ? stepLines(remedy) : []) printStep(cli.output, line);
     }
   }
   if (!options.json && checks.some(({ state }) => state === 'missing'))

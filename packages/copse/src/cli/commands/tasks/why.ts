@@ -4,7 +4,7 @@ import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { printProse } from '../../screen/prose.ts';
+import { printProse } from '../../screen/screen.ts';
 import { indented, taskLine } from '../../screen/render.ts';
 import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import { isOrchestrated, withLook } from '../../../compose/look.ts';
