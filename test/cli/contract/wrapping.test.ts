@@ -37,6 +37,7 @@ beforeAll(async () => {
 });
 
 test('the last list of orchestrate breaks lines between words', () => {
+  expect(orchestrated).toContain('Idle: ');
   expectWrapped(orchestrated.slice(orchestrated.lastIndexOf('Idle: ')), null);
 });
 
