@@ -77,7 +77,7 @@ export async function loadOverview(
       context,
       agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
     ),
-    landing: queues.flatMap(landingOf),
+    landing: queues.flatMap(landingOf).filter(({ task }) => !isAsked.has(task)),
     ready:
       counts.ready > 0 && readyLimit > 0
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
@@ -169,7 +169,8 @@ function needOf(
       };
     case 'in_review': {
       const { pullRequest } = state;
-      if (pullRequest?.is === 'wanted') return undefined;
+      // An orchestrator pushes it next; what it failed at, a person may have to repair.
+      if (pullRequest?.is === 'wanted' && pullRequest.note === null) return undefined;
       const text = capitalised(reason);
       return { kind: 'review', reason: text, details: pullRequest === null ? text : summarise(pullRequest) };
     }
