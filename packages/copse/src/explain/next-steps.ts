@@ -20,7 +20,8 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   const byAgent = async () =>
     (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
   const continuing = async () =>
-    `${await byAgent()} # ${(await hasAgent(context, task)) ? 'to let its agent continue' : 'to continue yourself'}`;
+    (await hasAgent(context, task)) ? `${await byAgent()} # to let its agent continue` : yourself();
+  const yourself = async () => `${await byHand()} # to continue yourself (end with copse finish ${id})`;
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
@@ -45,9 +46,11 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'needs_attention': {
       if (state.because === 'conflict') return [...(await conflictSteps(context, task)), cancel];
       const why =
-        state.because === 'accept' ? 'to land it although its accept command failed' : 'after your fix';
+        state.because === 'accept'
+          ? 'to land it although its accept command failed'
+          : 'if you fixed it without copse work';
       return [
-        ...new Set([await continuing(), `${await byHand()} # to continue yourself`]),
+        ...new Set([await continuing(), await yourself()]),
         ...(canMerge(state) ? [`copse merge ${id} # ${why}`] : []),
         ...(isWithoutResult(state)
           ? [`${await byHand()} && copse finish ${id} --no-changes # if there is nothing to change`]
@@ -102,7 +105,7 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
     : [];
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
-  if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself`];
+  if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself (end with copse finish ${id})`];
   return [...byAgent, `copse sync ${id} --conflict # to resolve it yourself, then copse merge ${id}`];
 }
 
