@@ -62,7 +62,7 @@ describe('a board', () => {
   test('without a task says so', async () => {
     const at = { cwd: newRepository(area) };
     const [task] = await newTasks(['One'], at);
-    await printed(['delete', task.id], at);
+    await printed(['delete', task.id, '--yes'], at);
     expect(await printed([], at)).toBe('No tasks\nThe board is empty. Add a task: copse add "…"\n');
     expect((await answer<Status>(['status'], at)).counts['ready']).toBe(0);
   });

@@ -11,6 +11,7 @@ import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../
 import { shellWord, splitFirstStep } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
+import { waitSteps } from './rules/wait-steps.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -157,13 +158,17 @@ async function hasAgent(
   });
 }
 
-/** What lets it land: the end of a pause, or a leader for its queue. */
+/** What lets it land: the end of a pause, files that a person commits or stashes, or a leader for its queue. */
 async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
   const paused = await loadPaused(context.board, landing);
   if (paused !== undefined) return [paused.resume];
   const place = landing && (await loadPlace(context, context.landing, landing));
-  return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [];
+  if (place === undefined) return [];
+  const { entry, queue } = place;
+  const held = entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason;
+  const steps = held === undefined ? [] : waitSteps(held);
+  return [...steps, ...(entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [])];
 }
 
 /** A command that was given once is unknown to the next command. */

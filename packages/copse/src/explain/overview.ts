@@ -16,6 +16,7 @@ import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
+import { withBaseNow } from './base-now.ts';
 import { canMerge, nextSteps } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
@@ -31,6 +32,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingText, waitText } from './rules/queue.ts';
+import { waitSteps } from './rules/wait-steps.ts';
 import {
   attentionDetails,
   beginsWithClause,
@@ -107,7 +109,8 @@ async function needsOfTasks(
 ): Promise<readonly Need[]> {
   const statuses = statusesForPeople.filter((status) => counts[status] > 0);
   const needs: Need[] = [];
-  for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
+  for (const stopped of await context.board.tasks({ statuses, order: 'urgent' })) {
+    const task = await withBaseNow(context, stopped);
     const why = (await isBeingResolved(context.board, task)) ? undefined : needOf(task);
     if (why === undefined) continue;
     const plan = await plannedRestart(context.board, task, context.policy);
@@ -257,7 +260,9 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
     const words = waitText(reason);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
     const said = `The queue waits: ${firstLine(words)}`;
-    return { ...about, kind: 'landing', reason: said, details: words, command: 'copse queue' };
+    const [step = 'copse queue'] = waitSteps(reason);
+    const { command } = splitRemark(step);
+    return { ...about, kind: 'landing', reason: said, details: words, command };
   }
   return undefined;
 }
