@@ -191,7 +191,7 @@ test('a task that needs you is counted once: neither as pending, nor as landing 
   const asking: Overview = {
     ...overview,
     counts: { ...overview.counts, stuck: 0, pending: 2, landing: 2, in_review: 3, needs_attention: 1 },
-    needsYou: overview.needsYou.map((need, index) => ({ ...need, status: statuses[index] ?? 'stuck' })),
+    needsYou: overview.needsYou.map((need, index) => Object.assign({}, need, { status: statuses[index] })),
   };
   const lines = panelLines(asking, { columns: 80, rows: 60 }, plain);
   expect(lines[0]).toBe('3 need you · 1 landing · 1 being resolved · 2 in review · 1 pending');

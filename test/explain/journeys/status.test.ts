@@ -159,5 +159,7 @@ test('a finished task whose pull request cannot be opened needs the person, in e
   expect(await printed(['inbox'], scene.at)).toContain(reason);
   expect(end).toContain(`    ${reason}\n    → copse review ${id}\n`);
   const doctor = await copse(['doctor'], scene.at);
-  expect(doctor.stdout).toMatch(new RegExp(`✗ review +${id}: .+ could not be pushed: .+\n  → copse review ${id}`));
+  expect(doctor.stdout).toMatch(
+    new RegExp(`✗ review +${id}: .+ could not be pushed: .+\n  → copse review ${id}`),
+  );
 });

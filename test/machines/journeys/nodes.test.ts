@@ -78,7 +78,9 @@ describe('nodes of one board', () => {
     expect(Math.abs(node?.clockOffsetMs ?? Infinity)).toBeLessThan(5_000);
     expect((await copse(['doctor'], here)).stdout).not.toContain('build-1');
     const [first] = (await printed(['node', 'list'], here)).split('\n');
-    expect(first).toMatch(/^build-1 {2}0\/3 busy {4}no orchestrator runs, heard from \d+ \S+ ago \(this machine\)$/);
+    expect(first).toMatch(
+      /^build-1 {2}0\/3 busy {4}no orchestrator runs, heard from \d+ \S+ ago \(this machine\)$/,
+    );
     await asOrchestrator(here.cwd, async () =>
       expect(await printed(['node', 'list'], here)).toContain('takes work, heard from '),
     );

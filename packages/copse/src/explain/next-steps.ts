@@ -106,7 +106,8 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
     : [];
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
-  if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself (end with copse finish ${id})`];
+  if (!(await hasWorktree(context, task)))
+    return [...byAgent, `copse work ${id} # to resolve it yourself (end with copse finish ${id})`];
   return [...byAgent, `copse sync ${id} --conflict # to resolve it yourself, then copse merge ${id}`];
 }
 

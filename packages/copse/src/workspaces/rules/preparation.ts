@@ -23,7 +23,8 @@ export function noBaseText(task: TaskId, target: string | undefined): string {
 
 /** The same once there is one; null for any other reason. */
 export function noBaseBefore(reason: string): string | null {
-  const [, branch, task] = /^(?:The repository has no commit|There is no branch (.+)), so (\S+) cannot start\./.exec(reason) ?? [];
+  const [, branch, task] =
+    /^(?:The repository has no commit|There is no branch (.+)), so (\S+) cannot start\./.exec(reason) ?? [];
   if (task === undefined) return null;
   return branch === undefined
     ? `The repository had no commit, so ${task} could not start. Now it has one.`

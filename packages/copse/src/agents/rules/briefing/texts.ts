@@ -140,9 +140,7 @@ function leftByAttempts({ changed, untracked, commits }: GitState): readonly str
       '- The files of the last attempt are still in the worktree: look at them before you write anything.',
     ];
   if (commits.listed.length === 0) return [];
-  return [
-    '- The commits of earlier attempts are on your branch: look at them before you write anything.',
-  ];
+  return ['- The commits of earlier attempts are on your branch: look at them before you write anything.'];
 }
 
 /** In the order in which they are shown: the most important first. */

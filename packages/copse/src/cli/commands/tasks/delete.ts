@@ -40,7 +40,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 }
 
 /** Without a terminal there is no question, so the command has to say that it is meant. */
-function refuseUnasked(ids: readonly TaskId[], { unlink, keepWorktree }: DeleteInput): never {
+function refuseUnasked(ids: readonly TaskId[], { unlink, keepWorktree }: Options): never {
   const options = [...(unlink ? ['--unlink'] : []), ...(keepWorktree ? ['--keep-worktree'] : []), '--yes'];
   const [what, them] = ids.length === 1 ? [String(ids[0]), 'it'] : [counted(ids.length, 'task'), 'them'];
   fail(
@@ -48,11 +48,6 @@ function refuseUnasked(ids: readonly TaskId[], { unlink, keepWorktree }: DeleteI
     `Not deleted: without a terminal, Copse cannot ask whether to delete ${what}.`,
     `copse delete ${[...ids, ...options].join(' ')} # to delete ${them}`,
   );
-}
-
-interface DeleteInput {
-  readonly unlink: boolean;
-  readonly keepWorktree: boolean;
 }
 
 type Result = Omit<DeletedTask, 'removed'> & { readonly removed: RemovedOne | null };
