@@ -22,7 +22,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
   const continuing = async () =>
     (await hasAgent(context, task)) ? `${await byAgent()} # to let its agent continue` : yourself();
-  const yourself = async () => `${await byHand()} # to continue yourself (end with copse finish ${id})`;
+  const yourself = async () => untilFinished(`${await byHand()} # to continue yourself`, id);
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
@@ -76,6 +76,11 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
   }
 }
 
+/** `copse merge` refuses a task that a person holds. */
+function untilFinished(step: string, id: TaskId): string {
+  return `${step} (end with copse finish ${id})`;
+}
+
 /** What Copse asks for before a restart can succeed. */
 function firstStep({
   isByCopse,
@@ -107,7 +112,7 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
   if (!(await hasWorktree(context, task)))
-    return [...byAgent, `copse work ${id} # to resolve it yourself (end with copse finish ${id})`];
+    return [...byAgent, untilFinished(`copse work ${id} # to resolve it yourself`, id)];
   return [...byAgent, `copse sync ${id} --conflict # to resolve it yourself, then copse merge ${id}`];
 }
 
