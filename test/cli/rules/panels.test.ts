@@ -201,6 +201,21 @@ test('a running agent that waits for a person counts once, as one that needs you
   expect(first).toBe('1 needs you · 1 working');
 });
 
+test('a task that needs you is counted once: neither as pending, nor as landing or in review', () => {
+  const overview = overviewOf({ needs: 3, landing: 1 });
+  const statuses = ['pending', 'landing', 'in_review'] as const;
+  const asking: Overview = {
+    ...overview,
+    counts: { ...overview.counts, stuck: 0, pending: 2, landing: 2, in_review: 3, needs_attention: 1 },
+    needsYou: overview.needsYou.map((need, index) => Object.assign({}, need, { status: statuses[index] })),
+  };
+  const lines = panelLines(asking, { columns: 80, rows: 60 }, plain);
+  expect(lines[0]).toBe('3 need you · 1 landing · 1 being resolved · 2 in review · 1 pending');
+  expect(lines.at(-1)).toBe('Pending tasks: copse list --status pending');
+  const none: Overview = { ...asking, counts: { ...asking.counts, pending: 1 } };
+  expect(panelLines(none, { columns: 80, rows: 60 }, plain).join('\n')).not.toContain('--status pending');
+});
+
 describe('a shortened screen', () => {
   test('is never wider or longer than the terminal, at any size', () => {
     const crowds = [

@@ -54,7 +54,9 @@ test('status says how to list the paused and the pending tasks', async () => {
   await answer(['work', id], { cwd });
   await printed(['pause', id], { cwd });
   const status = await printed(['status'], { cwd });
-  expect(status).toContain('1 pending: copse list --status pending\n1 paused: copse list --status paused\n');
+  expect(status).toContain(
+    'Pending tasks: copse list --status pending\nPaused tasks: copse list --status paused\n',
+  );
 });
 
 test('a task that a person put down can be continued by hand too, when there is an agent', async () => {

@@ -94,7 +94,7 @@ describe('while agents work', () => {
       workspace: { worktree: string; branch: string };
     }>(['show', task], scene.at);
     expect(running).toMatchObject({ isHere: true, isAlive: true });
-    const text = await printed(['delete', task], scene.at);
+    const text = await printed(['delete', task, '--yes'], scene.at);
     expect(text).toContain(`Deleted ${task} is deleted\n    its agent was stopped\n    worktree `);
     expect(text).toMatch(/ {4}rescued as refs\/copse\/rescue\/\S+\n/);
     expect(text).toContain(
@@ -216,6 +216,9 @@ describe('while agents work', () => {
       'note begun; while ! test -f "$NOTES.go"; do sleep 0.1; done; commit slow s.txt',
     );
     await until(noted('begun'));
+    expect(await printed(['orchestrate', '--once'], scene.at)).toContain(
+      'Ran once. 1 agent keeps running; another orchestrator here looks after it.\n',
+    );
     orchestrator.kill('SIGINT');
     const { code, stdout, stderr } = await output;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -168,11 +168,23 @@ describe('the gate', () => {
     const nothing = await scene.why(id('commits nothing'));
     expect(nothing).toContain('It needs you. The agent made no commits and left no changes.\n');
     expect(nothing).not.toContain('Nothing was committed');
-    expect(await scene.why(id('says anything'))).toMatch(
-      /break the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
+    const unconventional = await scene.why(id('says anything'));
+    expect(unconventional).toMatch(/break the convention[^\n]*\n +[0-9a-f]{8} did it\n/);
+    expect(unconventional).toContain(
+      [
+        `    To continue yourself (end with copse finish ${id('says anything')}):`,
+        `  → copse work ${id('says anything')} --resume`,
+        '    If you fixed it without copse work:',
+        `  → copse merge ${id('says anything')}\n`,
+      ].join('\n'),
     );
+    const worktrees = await printed(['worktrees'], scene.at);
+    for (const title of ['collides for ever', 'says anything']) {
+      expect(worktrees).toContain(`needs you: copse why ${id(title)}`);
+      expect(worktrees).not.toContain(`copse merge ${id(title)}`);
+    }
     const conflict = await scene.why(id('collides for ever'));
-    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n');
+    expect(conflict).toContain('conflicts with main:\n      a.txt\n');
     expect(conflict).not.toMatch(/finish/);
     expect(conflict).toContain(
       `    To let its agent resolve it:\n  → copse resume ${id('collides for ever')}\n`,

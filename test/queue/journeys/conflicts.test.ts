@@ -82,7 +82,7 @@ test('an agent gets both sides and the purpose of the other; its resolution is r
   expect(await scene.why(other)).toContain(resolved);
   expect(await scene.why(first)).not.toContain(resolved);
   const told = readFileSync(`${scene.notes}.told`, 'utf8');
-  expect(told).toContain(`The branch of ${other} conflicts with main, which moved meanwhile:\n  a.txt\n`);
+  expect(told).toContain(`The branch of ${other} conflicts with main:\n  a.txt\n`);
   expect(told).toContain(
     [
       'Landed on main meanwhile:',

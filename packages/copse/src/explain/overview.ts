@@ -17,6 +17,7 @@ import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
+import { withBaseNow } from './base-now.ts';
 import { canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
@@ -32,6 +33,7 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingOn, standingText, waitText } from './rules/queue.ts';
+import { waitSteps } from './rules/wait-steps.ts';
 import {
   attentionDetails,
   beginsWithClause,
@@ -78,7 +80,7 @@ export async function loadOverview(
       context,
       agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
     ),
-    landing: queues.flatMap(landingOf),
+    landing: queues.flatMap(landingOf).filter(({ task }) => !isAsked.has(task)),
     ready:
       counts.ready > 0 && readyLimit > 0
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
@@ -108,7 +110,8 @@ async function needsOfTasks(
 ): Promise<readonly Need[]> {
   const statuses = statusesForPeople.filter((status) => counts[status] > 0);
   const needs: Need[] = [];
-  for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
+  for (const stopped of await context.board.tasks({ statuses, order: 'urgent' })) {
+    const task = await withBaseNow(context, stopped);
     const why = (await isBeingResolved(context.board, task)) ? undefined : await needWith(context, task);
     if (why === undefined) continue;
     const plan = await plannedRestart(context.board, task, context.policy);
@@ -180,7 +183,8 @@ function needOf(
       };
     case 'in_review': {
       const { pullRequest } = state;
-      if (pullRequest?.is === 'wanted') return undefined;
+      // An orchestrator pushes it next; what it failed at, a person may have to repair.
+      if (pullRequest?.is === 'wanted' && pullRequest.note === null) return undefined;
       const text = capitalised(reason);
       return { kind: 'review', reason: text, details: pullRequest === null ? text : summarise(pullRequest) };
     }
@@ -267,7 +271,9 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
     const words = waitText(reason);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
     const said = `The queue waits: ${firstLine(words)}`;
-    return { ...about, kind: 'landing', reason: said, details: words, command: 'copse queue' };
+    const [step = 'copse queue'] = waitSteps(reason);
+    const { command } = splitRemark(step);
+    return { ...about, kind: 'landing', reason: said, details: words, command };
   }
   return undefined;
 }

@@ -6,6 +6,7 @@
  */
 
 import { age } from '../../explain/rules/amounts.ts';
+import { capitalised } from '../../explain/rules/status.ts';
 import type {
   LandingTask,
   NeedKind,
@@ -39,10 +40,10 @@ export function panelLines(overview: Overview, size: PanelSize, style: StyleText
 }
 
 /** Tasks that have no section: how to list them, if there is room. */
-function notListed({ counts }: Overview, room: number): readonly string[] {
+function notListed(overview: Overview, room: number): readonly string[] {
   const lines = (['pending', 'paused'] as const)
-    .filter((status) => counts[status] > 0)
-    .map((status) => `${counts[status]} ${status}: copse list --status ${status}`);
+    .filter((status) => countOthers(overview, status) > 0)
+    .map((status) => `${capitalised(status)} tasks: copse list --status ${status}`);
   return lines.length > 0 && lines.length < room ? ['', ...lines] : [];
 }
 
@@ -63,10 +64,12 @@ export function panels(
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
 }
 
-/** Those that need a person are counted together. */
+/** Those that need a person are counted together, and only there. */
 const countWords = [
   ['in_progress', 'working'],
   ['landing', 'landing'],
+  ['needs_attention', 'being resolved'],
+  ['in_review', 'in review'],
   ['ready', 'ready'],
   ['pending', 'pending'],
   ['paused', 'paused'],
@@ -74,19 +77,20 @@ const countWords = [
   ['cancelled', 'cancelled'],
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
-function countsLine({ counts, needsYou }: Overview): string {
-  // A running agent that waits for a person is one of those that need you; so is a task that cannot start.
-  const asking = (status: TaskStatus) =>
-    status === 'in_progress' || status === 'pending'
-      ? needsYou.filter((need) => need.status === status).length
-      : 0;
+function countsLine(overview: Overview): string {
+  const { needsYou } = overview;
   const others = countWords
-    .map(([status, word]) => [counts[status] - asking(status), word] as const)
+    .map(([status, word]) => [countOthers(overview, status), word] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`);
   const needs =
     needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
   return [...needs, ...others].join(' · ') || 'No tasks';
+}
+
+/** Tasks with this status that go on without a person. */
+function countOthers({ counts, needsYou }: Overview, status: TaskStatus): number {
+  return counts[status] - needsYou.filter((need) => need.status === status).length;
 }
 
 function remarks({ counts, needsYou, landing, isOrchestrated, noAgents }: Overview): readonly string[] {

@@ -8,6 +8,8 @@ import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';
+import { waitSteps } from '../../explain/rules/wait-steps.ts';
+import { stepLines } from '../after/next-steps.ts';
 
 type Style = Parameters<Output['style']>[0];
 
@@ -37,6 +39,9 @@ export function queueLines(
     output.style('bold', headline(queue)),
     ...figureLines(queue).map((line) => output.style('dim', `  ${line}`)),
     ...alarms(queue, { now, hasAgents }).map((line) => `  ${output.style('red', shown(line))}`),
+    ...(queue.stalled === null ? [] : waitSteps(queue.stalled.reason))
+      .flatMap(stepLines)
+      .map((line) => output.style('dim', line)),
     ...checkLines(queue, output, now),
     ...entryLines(queue, output, now),
     ...(queue.entries.length === 0 ? landedLines(queue.landed, output, now) : []),

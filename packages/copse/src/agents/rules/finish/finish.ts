@@ -291,7 +291,7 @@ function refuseConflict(
   { task, target }: FinishFacts,
   { conflicts, ...details }: NonNullable<FinishFacts['merge']>,
 ): GateVerdict {
-  const reason = describeConflict({ task, target, files: conflicts, ...details, isNews: true });
+  const reason = describeConflict({ task, target, files: conflicts, ...details, isAtFinish: true });
   return refuse(
     'conflict',
     reason,

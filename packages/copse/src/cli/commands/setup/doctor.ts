@@ -191,6 +191,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
         ...(await server(context.board)),
         ...queues.flatMap(queue),
         ...(await stopped(cli, context.board)),
+        ...(await unopened(context.board)),
       ];
     } finally {
       await context.board.close();
@@ -254,6 +255,17 @@ async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> 
     return problem('agents', `${task}: ${delayCauses[because]}`, 'To go on with it: copse orchestrate');
   });
   return Promise.all(found);
+}
+
+/** Finished tasks that could not be pushed, or whose pull request could not be opened. */
+async function unopened(board: Board): Promise<readonly HealthCheck[]> {
+  const tasks = await board.tasks({ statuses: ['in_review'], order: 'urgent' });
+  return tasks.flatMap(({ id, state }) => {
+    const pullRequest = state.status === 'in_review' ? state.pullRequest : null;
+    const isUnopened = pullRequest?.is === 'wanted' || pullRequest?.is === 'given_up';
+    if (!isUnopened || pullRequest.note === null) return [];
+    return [problem('review', `${id}: ${pullRequest.note}`, `copse review ${id}`)];
+  });
 }
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */

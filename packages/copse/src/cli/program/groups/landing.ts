@@ -66,7 +66,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .command('pause')
     .description('Stop landing, or stop accepting tasks.')
     .option('--land', 'land nothing and start no checks (the default)')
-    .option('--accept', 'accept no more tasks; tasks in the queue still land')
+    .option('--accept', 'land the tasks in the queue; tasks that join it later wait')
     .option('--reason <text>', 'why, shown to people who wait')
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')

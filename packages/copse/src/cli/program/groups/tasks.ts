@@ -46,7 +46,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .description('Delete tasks, stop their agents and remove their worktrees.')
     .option('--unlink', 'delete them even if other tasks depend on them, and remove those dependencies')
     .option('--keep-worktree', 'leave their worktrees as they are')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask; needed without a terminal')
     .option('--json', 'print { "deleted": [...] }')
     .details(
       'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches that are not merged stay. All events stay.',
