@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { copse, git, newArea, newRepository, printed } from '../../support/cli.ts';
+import { copse, git, newArea, newRepository, printed, commitAsAgent } from '../../support/cli.ts';
 import { endAgents, newScene, type Scene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -14,8 +14,7 @@ afterAll(() => endAgents(area));
 
 function otherRepository(): string {
   const folder = newRepository(area);
-  git(folder, 'config', 'user.name', 'Agent');
-  git(folder, 'config', 'user.email', 'agent@example.invalid');
+  commitAsAgent(folder);
   writeFileSync(path.join(folder, 'there.txt'), 'there\n');
   git(folder, 'add', '--all');
   git(folder, 'commit', '--quiet', '--message=chore: there');

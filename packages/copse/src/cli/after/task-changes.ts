@@ -20,7 +20,7 @@ interface Options {
 export async function printStarted(
   cli: Cli,
   context: RunContext,
-  { task, agent, act }: GoneOn & { readonly act: string },
+  { task, agent, act }: GoneOn & { readonly act: 'Restarted' | 'Resumed' | 'Sent back' },
   { json }: Options,
 ): Promise<void> {
   const { output } = cli;
@@ -29,7 +29,9 @@ export async function printStarted(
     return;
   }
   const { id, title } = task;
-  output.line(`${output.style('cyan', act)} ${id} ${shown(title)}`);
+  if (agent === null && act !== 'Sent back')
+    output.line(`${output.style('cyan', id)} is ready to start again: ${shown(title)}`);
+  else output.line(`${output.style('cyan', act)} ${id} ${shown(title)}`);
   if (agent === null) await printAhead(cli, context, task);
   else output.line(`    ${agentNamed(shown(agent))} is working on it: copse logs ${id} --follow`);
 }

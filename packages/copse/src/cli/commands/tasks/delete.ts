@@ -7,7 +7,7 @@ import { type RunContext, contextToStop } from '../../../queue/context.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { type RemovedOne, withIgnored } from '../../../workspaces/discard/cleanup.ts';
 import { canAsk, confirm } from '../../ask.ts';
-import { orFail } from '../../failure.ts';
+import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from '../workspaces/removed-text.ts';
 import { requireTaskIds } from '../../with-board.ts';
@@ -25,7 +25,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const ids = [...new Set(await requireTaskIds(run.board, words))];
     const context = await contextOfAll(run, ids, contextToStop);
     const input = { unlink: options.unlink ?? false, keepWorktree: options.keepWorktree ?? false };
-    if (!options.yes && canAsk(cli, options) && !(await isMeant(context, ids, input))) {
+    if (!options.yes && !canAsk(cli, options)) refuseUnasked(ids, input);
+    if (!options.yes && !(await isMeant(context, ids, input))) {
       cli.output.note('Nothing was changed.');
       return;
     }
@@ -36,6 +37,17 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json({ deleted: results.map(view) });
     else for (const one of results) await print(cli, context, one);
   });
+}
+
+/** Without a terminal there is no question, so the command has to say that it is meant. */
+function refuseUnasked(ids: readonly TaskId[], { unlink, keepWorktree }: Options): never {
+  const options = [...(unlink ? ['--unlink'] : []), ...(keepWorktree ? ['--keep-worktree'] : []), '--yes'];
+  const [what, them] = ids.length === 1 ? [String(ids[0]), 'it'] : [counted(ids.length, 'task'), 'them'];
+  fail(
+    'wrong_status',
+    `Not deleted: without a terminal, Copse cannot ask whether to delete ${what}.`,
+    `copse delete ${[...ids, ...options].join(' ')} # to delete ${them}`,
+  );
 }
 
 type Result = Omit<DeletedTask, 'removed'> & { readonly removed: RemovedOne | null };

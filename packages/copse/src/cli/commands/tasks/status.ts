@@ -12,7 +12,7 @@ import { cut } from '../../screen/screen.ts';
 import { taskLine } from '../../screen/render.ts';
 import { taskOfFolder } from '../workspaces/task-of-folder.ts';
 import { explainNoBoard } from '../setup/alone.ts';
-import { stepLines } from '../../after/next-steps.ts';
+import { stepLines } from '../../after/step-lines.ts';
 
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   if (!options.json && !(await hasBoard(cli))) return explainNoBoard(cli);

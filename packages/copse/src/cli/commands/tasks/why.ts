@@ -4,7 +4,8 @@ import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { taskLine } from '../../screen/render.ts';
+import { printProse } from '../../screen/screen.ts';
+import { indented, taskLine } from '../../screen/render.ts';
 import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import { isOrchestrated, withLook } from '../../../compose/look.ts';
 import { printSteps } from '../../after/next-steps.ts';
@@ -20,11 +21,14 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
       return;
     }
     const { state: _, ...rest } = task;
-    cli.output.line(taskLine({ ...rest, state: withoutReason(task.state) }, cli.output, context.clock.now()));
-    for (const line of because) cli.output.line(`    ${shown(line).replaceAll('\n', '\n    ')}`);
+    const head = taskLine({ ...rest, state: withoutReason(task.state) }, cli.output, context.clock.now());
+    printProse(cli.output, head, TEXT_AT);
+    for (const line of because) printProse(cli.output, indented(shown(line), TEXT_AT));
     printSteps(cli.output, next);
   });
 }
+
+const TEXT_AT = 4;
 
 /** `because` has it in full. */
 function withoutReason<T extends object>(state: T): T {
