@@ -201,6 +201,7 @@ describe('a WebSocket', () => {
     while (!(await metrics()).includes('copse_refused_requests_total 5'));
     while (!(await metrics()).includes('copse_connections 1\n'))
       await new Promise((go) => setTimeout(go, 20));
+    expect(await metrics()).toContain('copse_connections 1\n');
     for (const socket of sockets) socket.destroy();
   });
 
@@ -208,7 +209,7 @@ describe('a WebSocket', () => {
     await using own = await newServed({ limits: { farewellMs: 600_000 } });
     const opened = await openSocket(own, `?ticket=${await ticketOf(own)}`);
     if (opened.kind === 'open') opened.socket.pause();
-    await own.server.close();
+    expect(await own.server.close()).toBeUndefined();
     if (opened.kind === 'open') opened.socket.terminate();
   });
 

@@ -3,13 +3,13 @@
 import { expect, test } from 'vitest';
 
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
-import { Keys } from '../../../packages/copse/src/server/keys.ts';
+import { ServerKeys } from '../../../packages/copse/src/server/keys.ts';
 
 const limits = defaultPolicy.server;
 
 function newKeys() {
   const clock = { ms: 0 };
-  return { clock, keys: new Keys(limits, () => clock.ms) };
+  return { clock, keys: new ServerKeys(limits, () => clock.ms) };
 }
 
 test('a token is 32 random bytes, and no other text is one', () => {

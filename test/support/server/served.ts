@@ -36,7 +36,7 @@ export async function newServed(options: ServedOptions = {}): Promise<Served> {
   const problems: string[] = [];
   const server = await openServer({
     board,
-    policy: { ...defaultPolicy, server: { ...defaultPolicy.server, ...limits } as Policy['server'] },
+    policy: { ...defaultPolicy, server: { ...defaultPolicy.server, ...limits } },
     receive: receive?.(board) ?? noTriggers,
     host: '127.0.0.1',
     port: 0,

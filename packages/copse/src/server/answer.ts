@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 
 import { type Problem, unauthorized } from './rules/problem.ts';
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly type: 'application/json' | 'application/problem+json' | 'text/plain; version=0.0.4' | 'text/plain';
   readonly body: string;
@@ -19,19 +19,19 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-export function json(document: unknown, status = 200): Answer {
+export function json(document: unknown, status = 200): HttpAnswer {
   return { status, type: 'application/json', body: `${JSON.stringify(document)}\n` };
 }
 
-export function problemAnswer(problem: Problem, headers: Readonly<Record<string, string>> = {}): Answer {
+export function problemAnswer(problem: Problem, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
   const body = `${JSON.stringify(problem)}\n`;
   return { status: problem.status, type: 'application/problem+json', body, headers };
 }
 
 /** The same bytes for every request that may not enter. */
-export const refusedAnswer: Answer = problemAnswer(unauthorized, { 'www-authenticate': 'Bearer' });
+export const refusedAnswer: HttpAnswer = problemAnswer(unauthorized, { 'www-authenticate': 'Bearer' });
 
-export function write(response: ServerResponse, { status, type, body, headers }: Answer): void {
+export function write(response: ServerResponse, { status, type, body, headers }: HttpAnswer): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -45,7 +45,7 @@ export function write(response: ServerResponse, { status, type, body, headers }:
 }
 
 /** For a connection that has no response object: an upgrade that is refused. */
-export function rawAnswer({ status, type, body, headers }: Answer, title: string): string {
+export function rawAnswer({ status, type, body, headers }: HttpAnswer, title: string): string {
   const lines = Object.entries({
     ...SAFE_HEADERS,
     ...headers,

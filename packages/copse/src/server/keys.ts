@@ -16,7 +16,7 @@ interface Expiring {
   readonly untilMs: number;
 }
 
-export class Keys {
+export class ServerKeys {
   /** For the person's own programs; the others are given for codes. */
   readonly token = newSecret();
   readonly #own = digestOf(this.token);

@@ -6,29 +6,29 @@ import type { Outcome } from '../board/context.ts';
 import type { Received } from '../intake/act/triggers.ts';
 import type { TriggerRequest } from '../intake/rules/trigger.ts';
 import type { Policy } from '../kernel/policy.ts';
-import { type Answer, json, problemAnswer, refusedAnswer } from './answer.ts';
+import { type HttpAnswer, json, problemAnswer, refusedAnswer } from './answer.ts';
 import { readBody } from './body.ts';
-import type { Keys } from './keys.ts';
+import type { ServerKeys } from './keys.ts';
 import { API } from './routes.ts';
 import { problem } from './rules/problem.ts';
-import { type Target, matchPath } from './rules/target.ts';
+import { type RequestTarget, matchPath } from './rules/target.ts';
 
 export type Receive = (name: string, request: TriggerRequest) => Promise<Outcome<Received>>;
 
 export class OpenDoors {
-  readonly #keys: Keys;
+  readonly #keys: ServerKeys;
   readonly #receive: Receive;
   readonly #limits: Policy['server'];
   #bodies = 0;
 
-  constructor(keys: Keys, receive: Receive, limits: Policy['server']) {
+  constructor(keys: ServerKeys, receive: Receive, limits: Policy['server']) {
     this.#keys = keys;
     this.#receive = receive;
     this.#limits = limits;
   }
 
   /** Undefined: this request needs a token. */
-  async answer(request: IncomingMessage, { segments }: Target): Promise<Answer | undefined> {
+  async answer(request: IncomingMessage, { segments }: RequestTarget): Promise<HttpAnswer | undefined> {
     const { method } = request;
     if (method === 'GET' && matchPath('/healthz', segments))
       return { status: 200, type: 'text/plain', body: 'ok\n' };
@@ -39,7 +39,7 @@ export class OpenDoors {
   }
 
   /** Bodies of senders that are not known yet: few at a time, because they are in memory. */
-  async #holding(answer: () => Promise<Answer>): Promise<Answer> {
+  async #holding(answer: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
     if (this.#bodies >= this.#limits.unverifiedBodies)
       return problemAnswer(problem('busy', 'Too many requests at once. Send it again.'), {
         'retry-after': '1',
@@ -52,14 +52,14 @@ export class OpenDoors {
     }
   }
 
-  async #enter(request: IncomingMessage): Promise<Answer> {
+  async #enter(request: IncomingMessage): Promise<HttpAnswer> {
     const body = await readBody(request, CODE_BYTES);
     const code = body.kind === 'read' ? codeIn(body.bytes) : undefined;
     const token = this.#keys.enter(code ?? '');
     return token === undefined ? refusedAnswer : json({ token });
   }
 
-  async #trigger(name: string, request: IncomingMessage): Promise<Answer> {
+  async #trigger(name: string, request: IncomingMessage): Promise<HttpAnswer> {
     const body = await readBody(request, this.#limits.bodyBytes);
     if (body.kind === 'cut') return refusedAnswer;
     if (body.kind === 'too_large')

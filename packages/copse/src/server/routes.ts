@@ -4,26 +4,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Board } from '../board/port.ts';
 import type { Policy } from '../kernel/policy.ts';
-import { type Answer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
+import { type HttpAnswer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
 import type { Feed } from './events/feed.ts';
 import { streamAsSse } from './events/sse.ts';
-import type { Keys } from './keys.ts';
+import type { ServerKeys } from './keys.ts';
 import { metricsText } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
-import { type Target, matchPath, parseCursor } from './rules/target.ts';
+import { type RequestTarget, matchPath, parseCursor } from './rules/target.ts';
 import type { Snapshots } from './snapshot.ts';
 
 export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly target: Target;
+  readonly target: RequestTarget;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-export interface Serving {
+export interface ServedParts {
   readonly board: Board;
   readonly feed: Feed;
-  readonly keys: Keys;
+  readonly keys: ServerKeys;
   readonly snapshots: Snapshots;
   readonly limits: Policy['server'];
   readonly counts: Counts;
@@ -46,7 +46,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** Undefined: the handler writes the response itself, for as long as it likes. */
-  readonly answer: (serving: Serving, call: Call) => Promise<Answer | undefined>;
+  readonly answer: (serving: ServedParts, call: Call) => Promise<HttpAnswer | undefined>;
 }
 
 export const API = '/api/v1';
@@ -61,9 +61,9 @@ export const ownRoutes: readonly Route[] = [
 
 export async function answerOf(
   routes: readonly Route[],
-  serving: Serving,
+  serving: ServedParts,
   call: Omit<Call, 'parameters'>,
-): Promise<Answer | undefined> {
+): Promise<HttpAnswer | undefined> {
   const { method } = call.request;
   const fitting = routes.flatMap((route) => {
     const parameters = matchPath(route.path, call.target.segments);
@@ -76,11 +76,11 @@ export async function answerOf(
   return problemAnswer(problem('method_not_allowed', `This path takes ${allow}.`), { allow });
 }
 
-export function noSuchPath(): Answer {
+export function noSuchPath(): HttpAnswer {
   return problemAnswer(problem('not_found', 'The server has no such path.', 'copse serve --help'));
 }
 
-async function tasks({ snapshots, feed, mark }: Serving, { request }: Call): Promise<Answer> {
+async function tasks({ snapshots, feed, mark }: ServedParts, { request }: Call): Promise<HttpAnswer> {
   const snapshot = await snapshots.read();
   const etag = `"${mark}-${feed.latest.term}-${snapshot.at}"`;
   const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === etag) ?? false;
@@ -90,7 +90,10 @@ async function tasks({ snapshots, feed, mark }: Serving, { request }: Call): Pro
     : { status: 200, type: 'application/json', body: snapshot.json, headers };
 }
 
-async function events(serving: Serving, { request, response, target }: Call): Promise<Answer | undefined> {
+async function events(
+  serving: ServedParts,
+  { request, response, target }: Call,
+): Promise<HttpAnswer | undefined> {
   const { feed, limits, signal, counts } = serving;
   const after = cursorIn(target, request.headers['last-event-id']);
   if (after === undefined) return badCursor();
@@ -111,14 +114,14 @@ async function events(serving: Serving, { request, response, target }: Call): Pr
 
 /** A browser that reconnects names the last event it got, which is later than the address says. */
 export function cursorIn(
-  { query }: Target,
+  { query }: RequestTarget,
   lastEventId?: string | readonly string[],
 ): ReturnType<typeof parseCursor> {
   const last = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined;
   return parseCursor(last ?? query.get('after') ?? '0');
 }
 
-export function badCursor(): Answer {
+export function badCursor(): HttpAnswer {
   return problemAnswer(
     problem(
       'invalid',
@@ -128,15 +131,15 @@ export function badCursor(): Answer {
   );
 }
 
-function ticket({ keys, limits }: Serving): Promise<Answer> {
+function ticket({ keys, limits }: ServedParts): Promise<HttpAnswer> {
   return Promise.resolve(json({ ticket: keys.newTicket(), expiresInMs: limits.ticketMs }, 201));
 }
 
-function code({ keys, limits, url }: Serving): Promise<Answer> {
+function code({ keys, limits, url }: ServedParts): Promise<HttpAnswer> {
   return Promise.resolve(json({ url: `${url()}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201));
 }
 
-async function metrics({ board, feed, counts, connections }: Serving): Promise<Answer> {
+async function metrics({ board, feed, counts, connections }: ServedParts): Promise<HttpAnswer> {
   const body = metricsText({
     ...counts,
     byStatus: await board.countByStatus(),

@@ -13,16 +13,16 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Board } from '../board/port.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { Policy } from '../kernel/policy.ts';
-import { type Answer, problemAnswer, rawAnswer, refusedAnswer, write } from './answer.ts';
-import { type Beginning, Feed } from './events/feed.ts';
+import { type HttpAnswer, problemAnswer, rawAnswer, refusedAnswer, write } from './answer.ts';
+import { type StreamStart, Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
-import { Keys } from './keys.ts';
+import { ServerKeys } from './keys.ts';
 import { OpenDoors, type Receive } from './open-doors.ts';
 import {
   API,
   type Counts,
   type Route,
-  type Serving,
+  type ServedParts,
   answerOf,
   badCursor,
   cursorIn,
@@ -45,7 +45,7 @@ export interface ServerOptions {
   /** The names under which clients reach it, beside the hosts of a proxy. */
   readonly names: readonly string[];
   readonly proxied: readonly string[];
-  /** Told to the person who runs it; with no secret in it. */
+  /** StreamNews to the person who runs it; with no secret in it. */
   readonly onProblem: (text: string) => void;
 }
 
@@ -53,7 +53,7 @@ export interface RunningServer {
   readonly port: number;
   /** The address for people, without a path. */
   readonly url: string;
-  readonly keys: Keys;
+  readonly keys: ServerKeys;
   /** Rejects when the board cannot be followed any more. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
@@ -81,8 +81,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     shownHost === undefined
       ? `${scheme}://${bracketed(options.names[0] ?? options.host)}:${port}`
       : `https://${shownHost}`;
-  const keys = new Keys(limits, () => performance.now());
-  const serving: Serving = {
+  const keys = new ServerKeys(limits, () => performance.now());
+  const serving: ServedParts = {
     board,
     feed,
     keys,
@@ -149,7 +149,7 @@ function listen(server: Server, { host, port }: ServerOptions): Promise<number> 
 }
 
 class Entrance {
-  readonly #serving: Serving;
+  readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
   readonly #routes: readonly Route[] = ownRoutes;
@@ -157,7 +157,7 @@ class Entrance {
   readonly #onProblem: ServerOptions['onProblem'];
   readonly #told = new Set<string>();
 
-  constructor(serving: Serving, doors: Doors, { receive, onProblem }: ServerOptions) {
+  constructor(serving: ServedParts, doors: Doors, { receive, onProblem }: ServerOptions) {
     this.#serving = serving;
     this.#doors = doors;
     this.#onProblem = onProblem;
@@ -211,7 +211,7 @@ class Entrance {
     request: IncomingMessage,
     response: ServerResponse,
     onStream: () => void,
-  ): Promise<Answer | undefined> {
+  ): Promise<HttpAnswer | undefined> {
     try {
       if (!this.#mayPass(request)) return refusedAnswer;
       const { limits, keys } = this.#serving;
@@ -267,7 +267,7 @@ class Entrance {
     }
   }
 
-  async #stream(client: WebSocket, from: Beginning): Promise<void> {
+  async #stream(client: WebSocket, from: StreamStart): Promise<void> {
     const { feed, limits, signal, counts } = this.#serving;
     counts.streams += 1;
     try {
@@ -280,7 +280,7 @@ class Entrance {
     }
   }
 
-  #explain(error: unknown): Answer {
+  #explain(error: unknown): HttpAnswer {
     if (error instanceof Unavailable)
       return problemAnswer(problem('unavailable', error.message, error.remedy));
     this.#onProblem(
@@ -292,7 +292,7 @@ class Entrance {
   }
 }
 
-function late(): Answer {
+function late(): HttpAnswer {
   return problemAnswer(problem('unavailable', 'The board did not answer in time.', 'copse doctor'), {
     connection: 'close',
   });

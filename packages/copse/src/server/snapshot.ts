@@ -3,22 +3,22 @@
 import type { Board } from '../board/port.ts';
 import { taskView } from '../operations/views/views.ts';
 
-export interface Snapshot {
+export interface TaskSnapshot {
   readonly at: number;
   readonly json: string;
 }
 
 export class Snapshots {
   readonly #board: Board;
-  #last: Snapshot | undefined;
-  #reading: { readonly after: number; readonly snapshot: Promise<Snapshot> } | undefined;
+  #last: TaskSnapshot | undefined;
+  #reading: { readonly after: number; readonly snapshot: Promise<TaskSnapshot> } | undefined;
 
   constructor(board: Board) {
     this.#board = board;
   }
 
   /** Not older than the board is now. */
-  async read(): Promise<Snapshot> {
+  async read(): Promise<TaskSnapshot> {
     const now = await this.#board.lastEvent();
     if (this.#last?.at === now) return this.#last;
     // A read that began at this number or later is as good for a second client.
@@ -32,7 +32,7 @@ export class Snapshots {
     }
   }
 
-  async #readNew(): Promise<Snapshot> {
+  async #readNew(): Promise<TaskSnapshot> {
     this.#last = await this.#board.readAtOnce(async (board) => {
       const tasks = (await board.tasks({ order: 'urgent' })).map((task) => taskView(task));
       const at = await board.lastEvent();

@@ -19,14 +19,14 @@ export interface FeedEvent {
   readonly json: string;
 }
 
-export type Told =
+export type StreamNews =
   | { readonly kind: 'events'; readonly events: readonly [FeedEvent, ...FeedEvent[]] }
   /** The board's server was replaced, and lacks these. */
   | { readonly kind: 'lost'; readonly lost: LostEvents; readonly cursor: Cursor }
   /** Nothing happened for a while. */
   | { readonly kind: 'quiet' };
 
-export interface Beginning {
+export interface StreamStart {
   readonly cursor: Cursor;
   readonly lost: LostEvents | null;
 }
@@ -94,7 +94,7 @@ export class Feed {
   }
 
   /** Where a client begins that names a cursor. One beyond the end is of a board that was replaced: its end is lost. */
-  async begin(after: { readonly term: number | undefined; readonly number: number }): Promise<Beginning> {
+  async begin(after: { readonly term: number | undefined; readonly number: number }): Promise<StreamStart> {
     const end = Math.max(await this.#board.lastEvent(), this.#latest.number);
     const { term } = this.#latest;
     const isBeyond = after.number > end && (after.term ?? term) >= term;
@@ -103,7 +103,7 @@ export class Feed {
   }
 
   /** What comes after the cursor, when there is something; `quiet` after a while, and when the signal aborts. */
-  async read(cursor: Cursor, signal: AbortSignal): Promise<Told> {
+  async read(cursor: Cursor, signal: AbortSignal): Promise<StreamNews> {
     for (;;) {
       const lost = this.#lostBefore(cursor);
       if (lost !== undefined) return lost;
@@ -117,7 +117,7 @@ export class Feed {
     }
   }
 
-  #lostBefore(cursor: Cursor): Told | undefined {
+  #lostBefore(cursor: Cursor): StreamNews | undefined {
     const moved = moveOn(cursor, this.#terms);
     return moved.lost === null ? undefined : { kind: 'lost', lost: moved.lost, cursor: moved.cursor };
   }

@@ -5,7 +5,7 @@
 
 import type { WebSocket } from 'ws';
 
-import { type Beginning, type Feed, type Told, cursorText } from './feed.ts';
+import { type StreamStart, type Feed, type StreamNews, cursorText } from './feed.ts';
 import { type StreamClient, inTime, tellEvents } from './tell.ts';
 import type { Cursor } from '../../board/rules/term.ts';
 import type { Policy } from '../../kernel/policy.ts';
@@ -15,7 +15,7 @@ const TOO_SLOW = 4008;
 
 export async function streamAsFrames(
   feed: Feed,
-  from: Beginning,
+  from: StreamStart,
   socket: WebSocket,
   { signal, limits }: { readonly signal: AbortSignal; readonly limits: Policy['server'] },
 ): Promise<'slow' | 'stopped'> {
@@ -40,7 +40,7 @@ export async function streamAsFrames(
   return tellEvents(feed, from, client);
 }
 
-function framesOf(told: Told, at: Cursor): readonly string[] {
+function framesOf(told: StreamNews, at: Cursor): readonly string[] {
   if (told.kind === 'quiet') return [JSON.stringify({ at: cursorText(at) })];
   if (told.kind === 'lost') return [JSON.stringify({ cursor: cursorText(told.cursor), lost: told.lost })];
   return told.events.map(({ json }) => json);

@@ -5,14 +5,14 @@
 
 import type { ServerResponse } from 'node:http';
 
-import { type Beginning, type Feed, type Told, cursorText } from './feed.ts';
+import { type StreamStart, type Feed, type StreamNews, cursorText } from './feed.ts';
 import { type StreamClient, inTime, tellEvents } from './tell.ts';
 import type { Cursor } from '../../board/rules/term.ts';
 import type { Policy } from '../../kernel/policy.ts';
 
 export async function streamAsSse(
   feed: Feed,
-  from: Beginning,
+  from: StreamStart,
   response: ServerResponse,
   { signal, limits }: { readonly signal: AbortSignal; readonly limits: Policy['server'] },
 ): Promise<'slow' | 'stopped'> {
@@ -36,7 +36,7 @@ export async function streamAsSse(
   return tellEvents(feed, from, client);
 }
 
-function sseText(told: Told, at: Cursor): string {
+function sseText(told: StreamNews, at: Cursor): string {
   if (told.kind === 'quiet') return `: ${cursorText(at)}\n\n`;
   if (told.kind === 'lost')
     return `id: ${cursorText(told.cursor)}\nevent: lost\ndata: ${JSON.stringify({ lost: told.lost })}\n\n`;

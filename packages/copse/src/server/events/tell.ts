@@ -1,11 +1,11 @@
 /** Tells a client the events after its cursor, as fast as it takes them. A client that takes nothing for a while is let go. */
 
 import type { Cursor } from '../../board/rules/term.ts';
-import type { Beginning, Feed, Told } from './feed.ts';
+import type { StreamStart, Feed, StreamNews } from './feed.ts';
 
 export interface StreamClient {
   /** Resolves when the client's connection can take more. */
-  send(told: Told, at: Cursor): Promise<'taken' | 'slow'>;
+  send(told: StreamNews, at: Cursor): Promise<'taken' | 'slow'>;
   /** The last words, after which the connection is closed. */
   end(why: 'slow' | 'stopped'): void;
   /** Aborts when the client is gone, or the server stops. */
@@ -14,11 +14,11 @@ export interface StreamClient {
 
 export async function tellEvents(
   feed: Feed,
-  { cursor: from, lost }: Beginning,
+  { cursor: from, lost }: StreamStart,
   client: StreamClient,
 ): Promise<'slow' | 'stopped'> {
   let cursor = from;
-  let told: Told | undefined = lost === null ? undefined : { kind: 'lost', lost, cursor };
+  let told: StreamNews | undefined = lost === null ? undefined : { kind: 'lost', lost, cursor };
   while (!client.signal.aborted) {
     told ??= await feed.read(cursor, client.signal);
     if (client.signal.aborted) break;

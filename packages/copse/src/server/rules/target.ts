@@ -1,12 +1,12 @@
 /** The target of a request: its path and its query, or undefined for any that no route could have. */
 
-export interface Target {
+export interface RequestTarget {
   readonly segments: readonly string[];
   readonly query: ReadonlyMap<string, string>;
 }
 
 /** Undefined also for `..`, empty parts, encoded slashes, control characters, and addresses of other servers. */
-export function parseTarget(text: string, mostLength: number): Target | undefined {
+export function parseTarget(text: string, mostLength: number): RequestTarget | undefined {
   if (text.length > mostLength || !/^\/[\x21-\x7e]*$/.test(text) || text.includes('#')) return undefined;
   const at = text.indexOf('?');
   const path = at === -1 ? text : text.slice(0, at);

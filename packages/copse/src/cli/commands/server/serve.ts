@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { boardMark, requireRepository } from '../../../compose/open.ts';
-import { openServedBoard } from '../../../compose/serve.ts';
+import { openServedBoard } from '../../../compose/board/serve.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
 import { isHostName, isLoopbackName, isWildcard } from '../../../server/rules/entry.ts';
@@ -21,7 +21,7 @@ interface Options {
   readonly behindProxy?: readonly string[];
 }
 
-type Place = Pick<ServerOptions, 'host' | 'port' | 'tls' | 'names' | 'proxied'>;
+type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'tls' | 'names' | 'proxied'>;
 
 /** Taken unless another program has it; then any free one. */
 const USUAL_PORT = 4747;
@@ -98,7 +98,7 @@ async function start(options: ServerOptions, isNamed: boolean): Promise<RunningS
 }
 
 /** Anything but this machine itself needs TLS, here or in a proxy. */
-function placeOf(cli: Cli, options: Options): Place {
+function placeOf(cli: Cli, options: Options): ListenPlace {
   const { host = '127.0.0.1', behindProxy: proxied = [] } = options;
   const tls = tlsOf(cli, options);
   const wrong = proxied.find((name) => !isHostName(name));

@@ -2,15 +2,15 @@
 
 import { homedir } from 'node:os';
 
-import type { Patience } from '../board/patient.ts';
-import type { Context } from '../board/context.ts';
-import { receiveRequest } from '../intake/act/triggers.ts';
-import type { TriggerDefinition } from '../intake/rules/trigger.ts';
-import { openSignatures } from '../intake/signatures/verify.ts';
-import { privateCache } from '../kernel/system/private-cache.ts';
-import type { Receive } from '../server/open-doors.ts';
-import { type Surroundings, configOf, openContext, requireRepository } from './open.ts';
-import { intakeOf } from './run/intake.ts';
+import type { Patience } from '../../board/patient.ts';
+import type { Context } from '../../board/context.ts';
+import { receiveRequest } from '../../intake/act/triggers.ts';
+import type { TriggerDefinition } from '../../intake/rules/trigger.ts';
+import { openSignatures } from '../../intake/signatures/verify.ts';
+import { privateCache } from '../../kernel/system/private-cache.ts';
+import type { Receive } from '../../server/open-doors.ts';
+import { type Surroundings, configOf, openContext, requireRepository } from '../open.ts';
+import { intakeOf } from '../run/intake.ts';
 
 export interface ServedBoard {
   readonly context: Context;
