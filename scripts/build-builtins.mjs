@@ -17,6 +17,9 @@ const LOADED = new Set(['buffer', 'events', 'fs', 'module', 'path', 'process', '
 const PROMISIFIED = `Symbol.for('nodejs.util.promisify.custom')`;
 const REQUIRED = '\0required ';
 
+/** Faster parts that ws looks for, in whatever folder they may be; it goes on without them. */
+const LEFT_OUT = new Set(['bufferutil', 'utf-8-validate']);
+
 export function cheapBuiltins() {
   return {
     name: 'cheap-builtins',
@@ -33,11 +36,15 @@ export function cheapBuiltins() {
       return { code: text, map: null };
     },
     resolveId(source, _importer, { kind }) {
-      const isRequired = kind === 'require-call' && isBuiltin(source);
+      const isRequired = kind === 'require-call' && (isBuiltin(source) || LEFT_OUT.has(source));
       return isRequired ? REQUIRED + source.replace(/^node:/, '') : undefined;
     },
     load(id) {
-      return id.startsWith(REQUIRED) ? `module.exports = ${loaded(id.slice(REQUIRED.length))};` : undefined;
+      if (!id.startsWith(REQUIRED)) return undefined;
+      const name = id.slice(REQUIRED.length);
+      return LEFT_OUT.has(name)
+        ? `throw new Error('${name} is left out');`
+        : `module.exports = ${loaded(name)};`;
     },
   };
 }

@@ -4,8 +4,10 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+
+import { readIfPlain } from '../kernel/system/plain-file.ts';
 
 export interface TokenFile {
   readonly file: string;
@@ -21,12 +23,8 @@ export function writeTokenFile(folder: string, port: number, token: string): Tok
   return {
     file,
     remove() {
-      try {
-        // Another server may have the port by now.
-        if (readFileSync(file, 'utf8') === line) rmSync(file);
-      } catch {
-        // A person removed it.
-      }
+      // Another server may have the port by now.
+      if (readIfPlain(file) === line) rmSync(file, { force: true });
     },
   };
 }

@@ -1,6 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 
 import { boardMark, requireRepository } from '../../../compose/open.ts';
 import { openServedBoard } from '../../../compose/board/serve.ts';
@@ -11,6 +9,7 @@ import { type RunningServer, type ServerOptions, openServer } from '../../../ser
 import { type TokenFile, writeTokenFile } from '../../../server/token-file.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { readInput } from '../../read-text.ts';
 import { waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {
@@ -27,7 +26,7 @@ type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'tls' | 'names' | 'prox
 const USUAL_PORT = 4747;
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const place = placeOf(cli, options);
+  const place = await placeOf(cli, options);
   const waits = waitForBoard(cli);
   const onProblem = (text: string) => cli.output.note(shown(text));
   try {
@@ -98,9 +97,9 @@ async function start(options: ServerOptions, isNamed: boolean): Promise<RunningS
 }
 
 /** Anything but this machine itself needs TLS, here or in a proxy. */
-function placeOf(cli: Cli, options: Options): ListenPlace {
+async function placeOf(cli: Cli, options: Options): Promise<ListenPlace> {
   const { host = '127.0.0.1', behindProxy: proxied = [] } = options;
-  const tls = tlsOf(cli, options);
+  const tls = await tlsOf(cli, options);
   const wrong = proxied.find((name) => !isHostName(name));
   if (wrong !== undefined)
     fail('invalid', `--behind-proxy needs names of hosts, not "${wrong}".`, 'copse serve --help');
@@ -108,8 +107,7 @@ function placeOf(cli: Cli, options: Options): ListenPlace {
     fail(
       'invalid',
       `Without TLS, others on the network could read the token: ${host} is not this machine alone.`,
-      'copse serve --host <host> --tls-cert <file> --tls-key <file>',
-      'copse serve --host <host> --behind-proxy <public host>',
+      'copse serve --help # see --tls-cert and --behind-proxy',
     );
   const port = options.port === undefined ? USUAL_PORT : requirePort(options.port);
   const own = isLoopbackName(host)
@@ -129,19 +127,11 @@ function requirePort(text: string): number {
   return fail('invalid', `--port must be a number up to 65535, not "${text}".`, 'copse serve --help');
 }
 
-function tlsOf(cli: Cli, { tlsCert, tlsKey }: Options): ServerOptions['tls'] {
+async function tlsOf(cli: Cli, { tlsCert, tlsKey }: Options): Promise<ServerOptions['tls']> {
   if (tlsCert === undefined && tlsKey === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined)
     return fail('usage', '--tls-cert and --tls-key go together.', 'copse serve --help');
-  return { cert: textOf(cli, tlsCert), key: textOf(cli, tlsKey) };
-}
-
-function textOf({ cwd }: Cli, file: string): string {
-  try {
-    return readFileSync(path.resolve(cwd, file), 'utf8');
-  } catch (error) {
-    return fail('invalid', `${file} cannot be read (${codeOf(error)}).`, 'copse serve --help');
-  }
+  return { cert: await readInput(cli, tlsCert), key: await readInput(cli, tlsKey) };
 }
 
 /** A certificate says under which names clients know the server. */
