@@ -8,7 +8,7 @@ import path from 'node:path';
 import { sessionFrom, taskFrom } from '../board/rules/author.ts';
 import { resolvePrefix } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
-import { fail } from './failure.ts';
+import { fail } from '../operations/failure.ts';
 import type { Cli } from './invocation.ts';
 
 /** Every other command is for people only, new commands included. */

@@ -12,7 +12,7 @@ import {
   taskIdBeginning,
 } from '../kernel/ids.ts';
 import type { Board } from '../board/port.ts';
-import { fail } from './failure.ts';
+import { fail } from '../operations/failure.ts';
 import type { Cli } from './invocation.ts';
 
 export async function withBoard<T>(

@@ -3,7 +3,7 @@
 import { type RunContext, contextOf } from '../queue/context.ts';
 import type { OpenRun, OpenRunOptions } from '../compose/run/run.ts';
 import type { TaskId } from '../kernel/ids.ts';
-import { fail } from './failure.ts';
+import { fail } from '../operations/failure.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';
 

@@ -14,7 +14,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import { counted, shown } from '../../kernel/text.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { type TaskReview, loadReview } from '../../review/act/review.ts';
-import { CommandFailed } from '../failure.ts';
+import { OperationFailed } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { patchForReader } from '../screen/diff-text.ts';
@@ -131,7 +131,7 @@ async function showLogs({ cli, need }: LookedAt): Promise<void> {
   try {
     await showLog(cli, need.task, { lines: LOG_LINES });
   } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof OperationFailed)) throw error;
     cli.output.line(shown(error.failure.reason));
   }
 }

@@ -1,6 +1,6 @@
 import { answerQuestion, noQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
 import { oneLine } from '../../../explain/rules/reason.ts';

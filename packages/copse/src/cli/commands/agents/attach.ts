@@ -5,7 +5,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { terminalName } from '../../../workspaces/rules/naming.ts';
 import { joinTerminal } from '../../../compose/on-demand.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';

@@ -9,7 +9,7 @@ import {
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { tokensOf } from '../../../kernel/usage.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cut, widthOfText } from '../../screen/screen.ts';

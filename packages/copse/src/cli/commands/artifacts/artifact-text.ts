@@ -6,7 +6,7 @@ import type { Board } from '../../../board/port.ts';
 import { sizeText } from '../../../explain/rules/amounts.ts';
 import { copied } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 
 /** In one line, without its id. */
 export function artifactText({ kind, address, content, title }: Artifact): string {

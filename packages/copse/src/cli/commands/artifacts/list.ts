@@ -4,7 +4,7 @@ import { taskFrom } from '../../../board/rules/author.ts';
 import type { Board } from '../../../board/port.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { artifactView } from '../../../operations/views/views.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 import { taskOfFolder } from '../workspaces/task-of-folder.ts';

@@ -3,7 +3,7 @@ import { isOrchestrated } from '../../../compose/look.ts';
 import { shown } from '../../../kernel/text.ts';
 import { moveTask } from '../../../machines/act/nodes.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withRunOf } from '../../with-run.ts';
 import { requireNode } from './node-options.ts';

@@ -7,7 +7,7 @@ import type { ToldOptions } from '../../../compose/node-facts.ts';
 import { shown } from '../../../kernel/text.ts';
 import { type KnownNode, loadNodes } from '../../../machines/act/nodes.ts';
 import { parseNodeName } from '../../../machines/rules/node.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 
 export function toldBy(

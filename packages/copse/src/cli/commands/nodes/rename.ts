@@ -1,7 +1,7 @@
 import { shown } from '../../../kernel/text.ts';
 import { renameNode } from '../../../machines/act/nodes.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
 import { requireNode, requireNodeName } from './node-options.ts';

@@ -1,6 +1,6 @@
 import { addLedgerEntry } from '../../../tasks/act/ledger.ts';
 import { ledgerView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
 import type { Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';

@@ -1,7 +1,7 @@
 import { addPlan } from '../../../tasks/act/plans.ts';
 import { shown } from '../../../kernel/text.ts';
 import { planView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';

@@ -1,7 +1,7 @@
 import { progressText } from '../../../explain/rules/progress.ts';
 import { shown } from '../../../kernel/text.ts';
 import { planView } from '../../../operations/views/views.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { columnsFor, indented, listLine } from '../../screen/render.ts';
 import { requirePlanId, withBoard } from '../../with-board.ts';

@@ -1,7 +1,7 @@
 import { effectOf, unqueueTasks } from '../../../queue/act/control.ts';
 import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
 import { requireTaskIds } from '../../with-board.ts';

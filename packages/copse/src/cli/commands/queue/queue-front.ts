@@ -1,5 +1,5 @@
 import { effectOf, hurryTasks } from '../../../queue/act/control.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
 import { requireTaskIds } from '../../with-board.ts';

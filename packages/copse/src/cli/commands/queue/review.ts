@@ -11,7 +11,7 @@ import { approvedView, reviewView } from '../../../operations/views/review-views
 import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { askText, canAsk, choose } from '../../ask.ts';
 import { printStarted } from '../../after/task-changes.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';

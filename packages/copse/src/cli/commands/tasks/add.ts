@@ -5,7 +5,7 @@ import type { Context } from '../../../board/context.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { isAddedResult } from '../../../tasks/rules/ledger.ts';
 import { type ImportSource, type TaskSummary, isFinished } from '../../../tasks/rules/task.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
 import { printAhead } from '../../after/ahead.ts';

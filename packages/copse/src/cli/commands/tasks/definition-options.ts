@@ -7,7 +7,7 @@ import { configOf, requireRepository } from '../../../compose/open.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { nearest } from '../../../config/problems/nearest.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { requirePlanId } from '../../with-board.ts';
 

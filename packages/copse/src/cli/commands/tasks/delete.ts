@@ -7,7 +7,7 @@ import type { RunContext } from '../../../queue/context.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { type RemovedOne, withIgnored } from '../../../workspaces/discard/cleanup.ts';
 import { canAsk, confirm } from '../../ask.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from '../workspaces/removed-text.ts';
 import { requireTaskIds } from '../../with-board.ts';

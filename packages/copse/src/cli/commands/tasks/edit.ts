@@ -3,7 +3,7 @@ import { type TaskId, resolvePrefix } from '../../../kernel/ids.ts';
 import type { Board } from '../../../board/port.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './definition-options.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
 import { printAhead } from '../../after/ahead.ts';

@@ -6,7 +6,7 @@ import { findingView } from '../../../operations/views/radar-views.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import type { Finding } from '../../../radar/rules/radar.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../../tasks/rules/task.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withCollisions } from '../../screen/radar-text.ts';
 import { columnsFor, listLine } from '../../screen/render.ts';

@@ -1,5 +1,5 @@
 import { pauseTask } from '../../../agents/act/stop-task.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printStopped } from '../../after/task-changes.ts';
 import { withRunOf } from '../../with-run.ts';

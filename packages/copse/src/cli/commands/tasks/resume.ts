@@ -1,7 +1,7 @@
 import { resumeTask } from '../../../agents/act/go-on.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printStarted } from '../../after/task-changes.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import { contextOfAll, withRun } from '../../with-run.ts';
 import { requireTaskId } from '../../with-board.ts';
 

@@ -18,7 +18,7 @@ import {
   delayCauses,
   statusPredicate,
 } from '../../../tasks/rules/task.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cutAtWords } from '../../screen/screen.ts';

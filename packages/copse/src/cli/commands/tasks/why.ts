@@ -2,7 +2,7 @@ import { whyTask } from '../../../explain/why.ts';
 import { splitRemark } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';

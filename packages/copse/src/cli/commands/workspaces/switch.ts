@@ -12,7 +12,7 @@ import { shown } from '../../../kernel/text.ts';
 import type { ListContext } from '../../../workspaces/act/worktree-list.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { canAskAside, choose } from '../../ask.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
 

@@ -5,7 +5,7 @@ import type { Board } from '../../../board/port.ts';
 import { nodeHere, requireRepository, worktreeNameOf } from '../../../compose/open.ts';
 import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
 
