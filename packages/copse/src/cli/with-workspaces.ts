@@ -7,7 +7,7 @@ import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { RefusalCode } from '../kernel/decision.ts';
 import { OperationFailed } from '../operations/failure.ts';
 import type { Cli } from './invocation.ts';
-import { requireTaskId } from './with-board.ts';
+import { requireTaskId } from '../operations/find.ts';
 
 export async function withWorkspaces<T>(
   cli: Cli,

@@ -2,7 +2,6 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import type { BoardReader } from '../../board/port.ts';
 import { showInPager } from '../../compose/on-demand.ts';
 import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
@@ -42,14 +41,6 @@ export function headline(need: NeedsYou, now: Timestamp): string {
   ];
   const what = status === 'stuck' && kind === 'failed' ? 'is stuck' : kindWords[kind];
   return `${task} ${what} (${facts.join(', ')}): ${shown(title)}`;
-}
-
-/** With the agent that worked on it last: it asks, or it finished what is reviewed. */
-export async function withAsker(board: BoardReader, need: NeedsYou): Promise<NeedsYou> {
-  if (need.agent !== null) return need;
-  const session = (await board.get('task', need.task))?.session;
-  const agent = session ? ((await board.get('session', session))?.agent ?? null) : null;
-  return { ...need, agent };
 }
 
 interface Around {

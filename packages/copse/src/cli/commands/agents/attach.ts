@@ -7,7 +7,7 @@ import { terminalName } from '../../../workspaces/rules/naming.ts';
 import { joinTerminal } from '../../../compose/on-demand.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 /** Attaches to the tmux session of an agent. Detaching (Ctrl+B D) leaves the agent running. */

@@ -14,7 +14,8 @@ import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cut, widthOfText } from '../../screen/screen.ts';
 import { dollarsText, tokensText } from '../../../explain/rules/amounts.ts';
-import { requirePlanId, withBoard } from '../../with-board.ts';
+import { requirePlanId } from '../../../operations/find.ts';
+import { withBoard } from '../../with-board.ts';
 
 interface Options {
   readonly by?: string;

@@ -9,7 +9,7 @@ import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { machineName } from '../../../workspaces/act/shared/elsewhere.ts';
 import { isJobId, requireJob } from '../intake/job-id.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {

@@ -14,7 +14,7 @@ import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';
-import { requireArtifact } from './artifact-text.ts';
+import { requireArtifact } from '../../../operations/find.ts';
 
 interface Options {
   readonly force?: boolean;

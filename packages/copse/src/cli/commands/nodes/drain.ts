@@ -10,7 +10,8 @@ import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
-import { requireNode, requireWithin } from './node-options.ts';
+import { requireNode } from '../../../operations/find-node.ts';
+import { requireWithin } from './node-options.ts';
 
 interface Options {
   readonly within?: string;

@@ -6,7 +6,7 @@ import { nodeView } from '../../../operations/views/node-views.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
 import { stateText } from './list.ts';
-import { requireNode } from './node-options.ts';
+import { requireNode } from '../../../operations/find-node.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withBoard(cli, async (context) => {

@@ -14,8 +14,9 @@ import { statusPredicate } from '../../../tasks/rules/task.ts';
 import { OperationFailed, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
-import { requireTaskIds } from '../../with-board.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
+import { requireTaskIds } from '../../../operations/find.ts';
+import { contextOfAll } from '../../../operations/access.ts';
+import { withRun } from '../../with-run.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {

@@ -8,7 +8,7 @@ import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { radarSummary, verdictText } from '../../../explain/rules/collisions.ts';
 import { age } from '../../../explain/rules/amounts.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { withRun } from '../../with-run.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {

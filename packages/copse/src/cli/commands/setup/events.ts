@@ -15,7 +15,8 @@ import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { requireTaskId, withBoard } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
+import { withBoard } from '../../with-board.ts';
 import { waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {

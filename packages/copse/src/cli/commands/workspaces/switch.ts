@@ -14,7 +14,7 @@ import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { canAskAside, choose } from '../../ask.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 
 interface Options {
   readonly json?: boolean;

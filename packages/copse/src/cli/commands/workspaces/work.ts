@@ -11,7 +11,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { withProgress } from '../../screen/progress.ts';
 import { fields } from '../../screen/render.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { tendLater } from './tend-later.ts';
 import { refuseElsewhere, withWorkspaces } from '../../with-workspaces.ts';
 

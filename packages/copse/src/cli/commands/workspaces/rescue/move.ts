@@ -7,7 +7,7 @@ import { shown } from '../../../../kernel/text.ts';
 import type { PathMove } from '../../../../workspaces/ports/worktrees.ts';
 import { fail } from '../../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../../invocation.ts';
-import { requireTaskId } from '../../../with-board.ts';
+import { requireTaskId } from '../../../../operations/find.ts';
 import { refuseElsewhere, stop, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {

@@ -1,0 +1,19 @@
+import { type Stopped, cancelTask } from '../../agents/act/stop-task.ts';
+import { type Access, runOf } from '../access.ts';
+import { orFail } from '../failure.ts';
+import { stoppedView } from './views.ts';
+
+interface Input {
+  readonly task: string;
+  readonly reason?: string | undefined;
+}
+
+export async function act(access: Access, { task, reason }: Input): Promise<Stopped> {
+  return runOf({ access, task }, async (context, id) =>
+    orFail(await cancelTask(context, id, reason ?? null)),
+  );
+}
+
+export function view(stopped: Stopped) {
+  return stoppedView(stopped);
+}
