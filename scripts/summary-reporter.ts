@@ -1,12 +1,19 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends a test run with one plain line that people and programs can both read. */
+/** Ends a test run with a plain line that people and programs can both read, after the tests that passed only when run again. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const line = summarise(modules, errors);
+    const line = [...runAgain(modules), summarise(modules, errors)].join('\n');
     // On exit, so that it comes after the closing lines of the other reporters.
     process.once('exit', () => process.stdout.write(`${line}\n`));
   }
+}
+
+function runAgain(modules: readonly TestModule[]): readonly string[] {
+  const tests = modules.flatMap((module) => [...module.children.allTests('passed')]);
+  return tests
+    .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
+    .map((test) => `passed only when run again: ${test.module.relativeModuleId} > ${test.fullName}`);
 }
 
 function summarise(modules: readonly TestModule[], errors: readonly unknown[]): string {

@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -157,6 +157,12 @@ export function emptyRepository(): string {
   git(folder, 'init', '--quiet', '--initial-branch=main');
   git(folder, 'commit', '--quiet', '--allow-empty', '--message=first');
   return (template = folder);
+}
+
+/** Agents do not inherit git's variables. Written without a git: many tests need it. */
+export function commitAsAgent(repository: string): void {
+  const config = path.join(repository, '.git', 'config');
+  appendFileSync(config, '[user]\n\tname = Agent\n\temail = agent@example.invalid\n');
 }
 
 export function git(cwd: string, ...argv: readonly string[]): string {

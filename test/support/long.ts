@@ -15,7 +15,7 @@ export function often(times: {
   return said === undefined ? (isLong ? times.long : times.short) : Number(said);
 }
 
-/** One of five is done by a process that is killed, in the short version one of ten; the others throw inside this one. */
+/** One of seven is done by a process that is killed, in the short version one of ten; the others throw inside this one. */
 export function isKilled(index: number): boolean {
-  return index % often({ short: 10, long: 5, variable: 'COPSE_STRIDE' }) === 0;
+  return index % often({ short: 10, long: 7, variable: 'COPSE_STRIDE' }) === 0;
 }

@@ -11,7 +11,7 @@ import {
   closeGroup,
   ownGroup,
 } from '../../../packages/copse/src/processes/cgroup.ts';
-import { answer, copse, git, newArea, newRepository } from '../../support/cli.ts';
+import { answer, copse, git, newArea, newRepository, commitAsAgent } from '../../support/cli.ts';
 import { Hiders, running } from '../../support/agents/hiders.ts';
 import { copseAsPlainUser, giveToPlainUser } from '../../support/agents/plain-user.ts';
 import { newDiskArea } from '../../support/agents/sandbox-matrix.ts';
@@ -79,8 +79,7 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
     writeFileSync(path.join(folder, 'copse.yml'), JSON.stringify({ policy, ...config }));
     git(folder, 'add', '--all');
     git(folder, 'commit', '--quiet', '--message=chore: agents');
-    git(folder, 'config', 'user.name', 'Agent');
-    git(folder, 'config', 'user.email', 'agent@example.invalid');
+    commitAsAgent(folder);
     giveToPlainUser(area);
     const at = { cwd: folder, home };
     const added = await copseAsPlainUser(['add', 'Stay', '--json'], at);

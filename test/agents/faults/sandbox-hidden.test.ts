@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
+import type { RuntimeName } from '../../../packages/copse/src/agents/rules/runtimes.ts';
 import { runtimeSandbox } from '../../../packages/copse/src/agents/sandbox/runtime.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { newArea, newRepository } from '../../support/cli.ts';
@@ -22,7 +23,11 @@ function put(...names: readonly string[]): string {
 }
 
 /** What the program of this runtime cannot read. */
-function hiddenFrom(runtime: string, environment: Record<string, string>, variables: Record<string, string>) {
+function hiddenFrom(
+  runtime: RuntimeName,
+  environment: Record<string, string>,
+  variables: Record<string, string>,
+) {
   const { argv } = runtimeSandbox({
     repository: { commonDir: path.join(cwd, '.git'), home: cwd },
     root: cwd,

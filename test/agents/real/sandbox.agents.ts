@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { answer, copse, git, newRepository } from '../../support/cli.ts';
+import { answer, copse, git, newRepository, commitAsAgent } from '../../support/cli.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server/server.ts';
 import { run, saidTo, say } from '../../support/model-server/steps.ts';
 import {
@@ -40,8 +40,7 @@ describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtim
       const place = path.join(area, `around ${runtime}`);
       const bin = path.join(place, 'bin');
       mkdirSync(bin, { recursive: true });
-      git(folder, 'config', 'user.name', 'Agent');
-      git(folder, 'config', 'user.email', 'agent@example.invalid');
+      commitAsAgent(folder);
       writeFileSync(path.join(folder, 'tracked.txt'), 'tracked\n');
       writeFileSync(path.join(folder, '.gitignore'), 'node_modules\n');
       symlinkSync(commandOf('claude')[0], path.join(bin, 'claude'));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { RuntimeName } from '../../../packages/copse/src/agents/rules/runtimes.ts';
 import { type BranchName, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import {
   hasOwnNamespace,
@@ -70,7 +71,7 @@ it.each([true, false])(
 );
 
 describe('hosts', () => {
-  const facts = (runtime: string, environment: Record<string, string> = {}, command = '') => ({
+  const facts = (runtime: RuntimeName, environment: Record<string, string> = {}, command = '') => ({
     runtime,
     command,
     environment,

@@ -31,7 +31,7 @@ import { git, newArea } from '../../support/cli.ts';
 import { liveIn } from '../../support/git/git-life.ts';
 import { operations } from '../../support/git/git-operations.ts';
 import { type Scene, newScenes } from '../../support/git/git-scene.ts';
-import { isLong } from '../../support/long.ts';
+import { isLong, often } from '../../support/long.ts';
 import { type Vector, hookVectors, runPlainly, vectors } from '../../support/git/git-vectors.ts';
 
 const newScene = newScenes(newArea());
@@ -51,8 +51,9 @@ it.runIf(isLong).each([...hookVectors, ...vectors].filter(isShown).map(named))(
 );
 
 // promise: planted-config-inert
-// All of them at once are below. In the short version, a fifth of them are tried alone.
-it.each(vectors.map(named).filter((_, index) => isLong || index % 5 === 0))(
+// All of them at once, and in groups, are below; every other one is tried alone, in the short version a fifth of them.
+const STRIDE = often({ short: 5, long: 2, variable: 'COPSE_STRIDE' });
+it.each(vectors.map(named).filter((_, index) => index % STRIDE === 0))(
   '%s has no effect on what Copse does',
   async (_, vector) => {
     const scene = newScene();

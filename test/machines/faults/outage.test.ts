@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 
 import { type EventNumber, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import { git, newArea } from '../../support/cli.ts';
+import { git, newArea, commitAsAgent } from '../../support/cli.ts';
 import { Run, canSeeProcesses } from '../../support/agents/runs.ts';
 import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
 import { isLong } from '../../support/long.ts';
@@ -164,8 +164,7 @@ describe.runIf(canSeeProcesses)('an outage of the board', () => {
       await using _here = here;
       const clone = path.join(path.dirname(here.folder), 'another clone');
       git(path.dirname(here.folder), 'clone', '--quiet', here.folder, clone);
-      git(clone, 'config', 'user.name', 'Agent');
-      git(clone, 'config', 'user.email', 'agent@example.invalid');
+      commitAsAgent(clone);
       await using there = await Run.around(clone, here.log, { COPSE_BOARD: direct });
       await explained(there, async () => {
         const [task] = await there.add('long');

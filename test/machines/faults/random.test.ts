@@ -31,7 +31,7 @@ import {
   suffer,
 } from '../support/random-faults.ts';
 
-const RUNS = often({ short: 1, long: 3, variable: 'COPSE_FLEETS' });
+const RUNS = often({ short: 1, long: 2, variable: 'COPSE_FLEETS' });
 const isShort =
   !isLong && process.env['COPSE_FLEETS'] === undefined && process.env['COPSE_SEED'] === undefined;
 /** Most of a run is waiting. */

@@ -24,7 +24,7 @@ import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { Orchestrating, kill } from '../../support/agents/runs.ts';
-import { type Finished, answer, copse, git, plainEnv } from '../../support/cli.ts';
+import { type Finished, answer, copse, git, plainEnv, commitAsAgent } from '../../support/cli.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
 
 export interface FleetSettings {
@@ -114,8 +114,7 @@ export class Fleet implements AsyncDisposable {
     const folder = path.join(this.place, name);
     git(this.place, 'clone', '--quiet', this.remote, folder);
     // Agents do not get the variables of git.
-    git(folder, 'config', 'user.name', 'Agent');
-    git(folder, 'config', 'user.email', 'agent@example.invalid');
+    commitAsAgent(folder);
     const machine = new Machine(folder, board, this.#env);
     this.machines.push(machine);
     return machine;

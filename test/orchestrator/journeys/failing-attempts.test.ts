@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { type TaskDocument, answer, copse, git, newArea, printed } from '../../support/cli.ts';
+import { type TaskDocument, answer, copse, git, newArea, printed, commitAsAgent } from '../../support/cli.ts';
 import { commandsIn } from '../../support/pasted.ts';
 import { untilIdle } from '../../support/agents/scripted-agents.ts';
 
@@ -18,8 +18,7 @@ function repository(settings: object, { hasCommit = true } = {}): { readonly cwd
   const cwd = path.join(area, `faulty ${repositories}`);
   mkdirSync(cwd);
   git(cwd, 'init', '--quiet', '--initial-branch=main');
-  git(cwd, 'config', 'user.name', 'Agent');
-  git(cwd, 'config', 'user.email', 'agent@example.invalid');
+  commitAsAgent(cwd);
   const agents = { plain: { command: 'touch done.txt && git add done.txt && git commit -qm "feat: done"' } };
   const policy = { first_backoff: '100ms', poll_interval: '300ms', min_free_memory: '64MB' };
   writeFileSync(path.join(cwd, 'copse.yml'), JSON.stringify({ agents, policy, ...settings }));

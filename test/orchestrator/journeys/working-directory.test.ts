@@ -1,12 +1,12 @@
 /** `working_directory`: an agent works in another repository than the board's, and its work lands there. */
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { copse, git, newArea, newRepository, printed } from '../../support/cli.ts';
+import { copse, git, newArea, newRepository, printed, commitAsAgent } from '../../support/cli.ts';
 import { endAgents, newScene, type Scene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -14,8 +14,7 @@ afterAll(() => endAgents(area));
 
 function otherRepository(): string {
   const folder = newRepository(area);
-  git(folder, 'config', 'user.name', 'Agent');
-  git(folder, 'config', 'user.email', 'agent@example.invalid');
+  commitAsAgent(folder);
   writeFileSync(path.join(folder, 'there.txt'), 'there\n');
   git(folder, 'add', '--all');
   git(folder, 'commit', '--quiet', '--message=chore: there');
@@ -107,6 +106,34 @@ test('commands look at the repository of the task, or refuse', async () => {
   expect(await printed(['merge', id], scene.at)).toContain('Landed');
   expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: looked');
   expect(stateOf(scene.folder)).toBe(before);
+});
+
+test('work in a repository that no agent names any more can be seen, stopped, landed and deleted, also when it is gone', async () => {
+  const other = otherRepository();
+  const scene = withOther(other, { landing: { policy: 'review' } });
+  const ids: string[] = [];
+  for (const name of ['seen', 'cancelled', 'gone'])
+    ids.push(await scene.add(name, `commit ${name} ${name}.txt`, '--agent=there'));
+  const [seen = '', cancelled = '', gone = ''] = ids;
+  await scene.up();
+  const config = path.join(scene.folder, 'copse.yml');
+  const written = JSON.parse(readFileSync(config, 'utf8')) as { agents: { there: object } };
+  const { working_directory: _, ...there } = written.agents.there as Record<string, unknown>;
+  writeFileSync(config, JSON.stringify({ ...written, agents: { ...written.agents, there } }));
+  await printed(['config', 'accept', '--yes'], scene.at);
+  expect(await printed(['diff', seen], scene.at)).toContain('seen.txt');
+  const resumed = await copse(['restart', seen], scene.at);
+  expect({ ...resumed, code: resumed.code !== 0 }).toMatchObject({ code: true });
+  expect(await printed(['merge', seen], scene.at)).toContain('Landed');
+  expect(git(other, 'log', '-1', '--format=%s', 'main')).toBe('feat: seen');
+  expect(await printed(['cancel', cancelled], scene.at)).toContain('Cancelled');
+  expect(await printed(['delete', cancelled, '--yes'], scene.at)).toContain('removed');
+  expect(existsSync(path.join(other, '.worktrees', cancelled))).toBe(false);
+  rmSync(other, { recursive: true });
+  const { code, stderr } = await copse(['diff', gone], scene.at);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(other) });
+  expect(await printed(['cancel', gone], scene.at)).toContain('Cancelled');
+  expect(await printed(['delete', gone, '--yes'], scene.at)).toContain('Deleted');
 });
 
 test('a working_directory that cannot be used is named by doctor, and its task waits for that reason', async () => {

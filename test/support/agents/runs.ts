@@ -21,7 +21,7 @@ import {
 } from '../../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
 import type { Attempt } from '../../../packages/copse/src/tasks/rules/attempt.ts';
-import { cliFile, git, nodeFlags, plainEnv } from '../cli.ts';
+import { cliFile, git, nodeFlags, plainEnv, commitAsAgent } from '../cli.ts';
 import { closeAtEnd } from '../close-at-end.ts';
 import { must } from '../records/tasks.ts';
 
@@ -82,8 +82,7 @@ export class Run implements AsyncDisposable {
     mkdirSync(folder, { recursive: true });
     git(folder, 'init', '--quiet', '--initial-branch=main');
     // Agents do not get the variables of git.
-    git(folder, 'config', 'user.name', 'Agent');
-    git(folder, 'config', 'user.email', 'agent@example.invalid');
+    commitAsAgent(folder);
     writeFileSync(path.join(folder, 'shared.txt'), 'as it was\n');
     writeFileSync(path.join(folder, 'copse.yml'), configuration(log, settings));
     git(folder, 'add', '--all');

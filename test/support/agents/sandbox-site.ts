@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { answer, git, newRepository } from '../cli.ts';
+import { answer, git, newRepository, commitAsAgent } from '../cli.ts';
 import { untilIdle } from './scripted-agents.ts';
 import { Around, pathWithSandbox } from './sandbox-matrix.ts';
 
@@ -29,8 +29,7 @@ export class Site {
     this.home = path.join(this.place, 'home');
     mkdirSync(this.home, { recursive: true });
     // Agents do not get the variables of git.
-    git(this.folder, 'config', 'user.name', 'Agent');
-    git(this.folder, 'config', 'user.email', 'agent@example.invalid');
+    commitAsAgent(this.folder);
     writeFileSync(path.join(this.folder, 'tracked.txt'), 'tracked\n');
     writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
     Around.furnishHome(this.home);

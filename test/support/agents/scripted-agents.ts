@@ -6,7 +6,16 @@ import path from 'node:path';
 import { expect } from 'vitest';
 
 import { listPids } from '../../../packages/copse/src/processes/identity.ts';
-import { type Finished, type RunOptions, answer, copse, git, newRepository, printed } from '../cli.ts';
+import {
+  type Finished,
+  type RunOptions,
+  answer,
+  commitAsAgent,
+  copse,
+  git,
+  newRepository,
+  printed,
+} from '../cli.ts';
 
 export interface Shown {
   readonly id: string;
@@ -122,9 +131,6 @@ export interface SceneOptions {
   readonly sections?: Settings;
 }
 
-/** Agents do not inherit git's variables. */
-const identity = { name: 'Agent', email: 'agent@example.invalid' };
-
 let scenes = 0;
 
 export function newScene(area: string, options: SceneOptions = {}): Scene {
@@ -147,7 +153,7 @@ export function newScene(area: string, options: SceneOptions = {}): Scene {
   // JSON is YAML.
   writeFileSync(path.join(folder, 'copse.yml'), JSON.stringify(config, null, 2));
   writeFileSync(path.join(folder, 'a.txt'), '1\n2\n3\n');
-  for (const [name, value] of Object.entries(identity)) git(folder, 'config', `user.${name}`, value);
+  commitAsAgent(folder);
   git(folder, 'add', '--all');
   git(folder, 'commit', '--quiet', '--message=chore: set up');
   return new Scene(folder, scripts);

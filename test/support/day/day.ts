@@ -10,7 +10,7 @@ import { receiveRequest } from '../../../packages/copse/src/intake/act/triggers.
 import { openSignatures } from '../../../packages/copse/src/intake/signatures/verify.ts';
 import { type ScheduleId, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { Run } from '../agents/runs.ts';
-import { type RunOptions, git, newRepository, plainEnv } from '../cli.ts';
+import { type RunOptions, git, newRepository, plainEnv, commitAsAgent } from '../cli.ts';
 import { IssueServer } from '../issue-server/server.ts';
 import { type ListedTask, tasksOf } from '../issue-server/site.ts';
 
@@ -41,8 +41,7 @@ export class Day {
     for (const name of programs)
       cpSync(fileURLToPath(new URL(name, import.meta.url)), path.join(folder, name));
     const repository = newRepository(area);
-    git(repository, 'config', 'user.name', 'Agent');
-    git(repository, 'config', 'user.email', 'agent@example.invalid');
+    commitAsAgent(repository);
     writeFileSync(path.join(repository, 'TODO.md'), list);
     writeFileSync(path.join(repository, 'copse.yml'), JSON.stringify(configuration(folder), null, 2));
     git(repository, 'add', '--all');

@@ -20,7 +20,7 @@ import { Worker } from '../../support/workspaces/workspace-processes.ts';
 import { Project, everythingIn, expectSound, newProject } from '../../support/workspaces/workspaces.ts';
 
 const TASKS = 4;
-const KILLS = often({ short: 30, long: 80, variable: 'COPSE_FAULT_KILLS' });
+const KILLS = often({ short: 30, long: 50, variable: 'COPSE_FAULT_KILLS' });
 const seed = Number(process.env['COPSE_FAULT_SEED'] ?? Date.now() % 1_000_000);
 /** What a worker says before it is killed, at most; a whole turn is about fifteen lines. */
 const LONGEST_LIFE = 16;

@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { claimTask } from '../../../packages/copse/src/tasks/act/claims.ts';
 import { type RemovalStep, removeWorkspace } from '../../../packages/copse/src/workspaces/discard/remove.ts';
-import { removeLanded } from '../../../packages/copse/src/workspaces/discard/remove-landed.ts';
+import type { RemovalRequest } from '../../../packages/copse/src/workspaces/rules/removal.ts';
 import { resetWorkspace } from '../../../packages/copse/src/workspaces/discard/reset.ts';
 import { undo } from '../../../packages/copse/src/workspaces/discard/undo.ts';
 import type { WorkspaceContext } from '../../../packages/copse/src/workspaces/act/context.ts';
@@ -165,8 +165,8 @@ it('a removal does not take a process of its own for one that works there', asyn
   expect(await removeWorkspace(watched, task, asked)).toMatchObject({ kind: 'question' });
 });
 
-describe('a removal after a landing', () => {
-  const looks = async (sleep: (git: ChildProcess) => Promise<void>) => {
+describe('a removal while only a git is inside', () => {
+  const looks = async (request: RemovalRequest, onLook: (git: ChildProcess) => Promise<void>) => {
     const { project, task, worktree } = await newScene();
     const { context } = project;
     // It waits for its input, as a git does that is about to end.
@@ -176,38 +176,42 @@ describe('a removal after a landing', () => {
     });
     await once(inside, 'spawn');
     onTestFinished(() => void inside.kill('SIGKILL'));
-    let waits = 0;
-    const clock = {
-      now: () => context.clock.now(),
-      elapsedMs: () => performance.now(),
-      sleep: async () => {
-        waits += 1;
-        await sleep(inside);
+    let count = 0;
+    const occupancy: typeof context.occupancy = {
+      ...context.occupancy,
+      inside: async (...of) => {
+        const found = await context.occupancy.inside(...of);
+        count += 1;
+        await onLook(inside);
+        return found;
       },
     };
-    const removed = await removeLanded({ ...context, clock }, task);
-    return { removed, waits };
+    const removal = { ...context.policy.removal, gitsLeaveMs: 1 };
+    const policy = { ...context.policy, removal };
+    const removed = await removeWorkspace({ ...context, occupancy, policy }, task, request);
+    return { removed, count, most: removal.gitsLeaveTimes + 1 };
   };
 
-  it('looks once more when only a git is inside, which has left by then', async () => {
-    const { removed, waits } = await looks(ended);
-    expect(waits).toBe(1);
-    // The next reason: what was not committed.
-    expect(removed).not.toMatchObject({ reason: expect.stringContaining('is in use') as string });
+  it('looks again, and goes on when the git has left', async () => {
+    const { removed } = await looks(byForce, ended);
+    expect(removed).toMatchObject({ kind: 'removed' });
   });
 
   // promise: in-use-kept
-  it('is refused after the second look when the git stays', async () => {
-    const { removed, waits } = await looks(async () => {});
-    expect(waits).toBe(1);
-    expect(removed).toMatchObject({
-      kind: 'refused',
-      reason: expect.stringContaining(': git (pid') as string,
-    });
+  it('is refused after some looks when the git stays, for a landing as for a person', async () => {
+    for (const request of [byForce, { by: 'landing' } as const]) {
+      const { removed, count, most } = await looks(request, async () => {});
+      expect(count).toBe(most);
+      expect(removed).toMatchObject({
+        kind: 'refused',
+        reason: expect.stringContaining(': git (pid') as string,
+      });
+    }
   });
 });
 
 async function ended(child: ChildProcess): Promise<void> {
+  if (child.signalCode !== null) return;
   const over = once(child, 'exit');
   child.kill('SIGKILL');
   await over;

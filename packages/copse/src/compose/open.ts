@@ -30,6 +30,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
+import { RepositoryGone } from '../queue/context.ts';
 import type { MergeMethod } from '../queue/rules/landing.ts';
 import { privateCache } from '../kernel/system/private-cache.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';
@@ -174,20 +175,16 @@ export async function openWorkspaceContext(
   return context;
 }
 
-/** The same in another repository, if an agent of copse.yml works there. */
+/** The same in another repository, with the settings of the agent that works there; of no agent, if that was changed since. */
 export async function openWorkspacesAt(surroundings: Surroundings, root: string): Promise<WorkspaceContext> {
   const board = requireRepository(surroundings);
   const rootOf = await rootsOf(board, surroundings);
   const config = await configOf(board);
   const name = Object.keys(config.agents).find((one) => rootOf(one) === root);
   const agent = name === undefined ? undefined : effectiveAgent(config, name);
-  const repository = agent && findRepository(root);
-  if (agent === undefined || repository === undefined)
-    throw new BoardUnavailable(
-      `No agent in copse.yml has the working_directory ${root}.`,
-      'Put it back: copse config show',
-    );
-  return openWorkspaceContext(surroundings, { agent, at: { repository } });
+  const repository = existsSync(root) ? findRepository(root) : undefined;
+  if (repository === undefined) throw new RepositoryGone(root);
+  return openWorkspaceContext(surroundings, { ...(agent && { agent }), at: { repository } });
 }
 
 /** With the git directory that it uses: one more would have caches and long-lived gits of its own. */

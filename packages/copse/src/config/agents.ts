@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { runtimes } from '../agents/rules/runtimes.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { finishOverrides } from './finish.ts';
 import { landingOverrides } from './landing.ts';
@@ -98,8 +99,6 @@ const docker = section(
   },
   { enabled: agent.dockerEnabled, env: {} },
 ).describe('The container of an agent with `sandbox: docker`.');
-
-export const runtimes = ['claude-sdk', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'command'] as const;
 
 const agentSection = section(
   {

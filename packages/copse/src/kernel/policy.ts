@@ -195,8 +195,9 @@ export const defaultPolicy = {
     endGraceMs: 5 * SECOND,
     /** How often an agent that reappears is ended before the removal is refused. */
     endTimes: 3,
-    /** After a removal that only gits refused, it is tried once more. */
+    /** After a removal that only gits refused, it is tried again. */
     gitsLeaveMs: 300,
+    gitsLeaveTimes: 4,
     /** A younger lock file of git may belong to a command that is still running. */
     staleLockAgeMs: MINUTE,
     /** How long an undo waits for `copse tend`. */

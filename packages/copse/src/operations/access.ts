@@ -65,26 +65,32 @@ interface RunAbout {
   readonly access: Access;
   readonly task: string;
   readonly command?: string | undefined;
+  /** `contextToStop` for operations that stop the work on it. */
+  readonly placeOf?: typeof contextOf;
 }
 
 /** What works on the named task, in its repository. */
 export async function runOf<T>(
-  { access, task, command }: RunAbout,
+  { access, task, command, placeOf = contextOf }: RunAbout,
   work: (context: RunContext, id: TaskId) => Promise<T>,
 ): Promise<T> {
   return access.run(
     async (context) => {
       const id = await requireTaskId(context.board, task);
-      return work(await contextOf(context, await context.board.get('task', id)), id);
+      return work(await placeOf(context, await context.board.get('task', id)), id);
     },
     { command },
   );
 }
 
 /** What works on these tasks; they have to be in one repository. */
-export async function contextOfAll(context: RunContext, ids: readonly TaskId[]): Promise<RunContext> {
+export async function contextOfAll(
+  context: RunContext,
+  ids: readonly TaskId[],
+  placeOf = contextOf,
+): Promise<RunContext> {
   const places = new Set<RunContext>();
-  for (const id of ids) places.add(await contextOf(context, await context.board.get('task', id)));
+  for (const id of ids) places.add(await placeOf(context, await context.board.get('task', id)));
   const [only = context, ...others] = places;
   if (others.length > 0)
     fail('invalid', 'These tasks are in several repositories.', 'run the command for each repository');

@@ -9,6 +9,7 @@ import type { Hooks } from '../agents/ports/hooks.ts';
 import type { Checks } from './ports/checks.ts';
 import type { Commands } from '../workspaces/ports/furnishing.ts';
 import type { Timer } from '../kernel/clock.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
 import type { Forge } from '../review/port.ts';
 import type { Merging, Resolving } from './ports/merging.ts';
 import type { UnusableAgent } from '../orchestrator/rules/schedule.ts';
@@ -65,6 +66,26 @@ export async function contextOf(context: RunContext, task: PlacedTask | undefine
   const { elsewhere, rootOf = () => null } = context;
   const root = task === undefined ? null : repositoryOf(task, rootOf);
   return root === null || elsewhere === undefined ? context : elsewhere.at(root);
+}
+
+/** The folder of another repository, in which a task has its work, is gone. */
+export class RepositoryGone extends Unavailable {
+  constructor(root: string) {
+    super(
+      `The repository ${root}, where the work of the task is, is gone.`,
+      'Put it back; without it, copse cancel and copse delete still work',
+    );
+  }
+}
+
+/** The same; without that repository, this one: then there is only the board to change. */
+export async function contextToStop(context: RunContext, task: PlacedTask | undefined): Promise<RunContext> {
+  try {
+    return await contextOf(context, task);
+  } catch (error) {
+    if (error instanceof RepositoryGone) return context;
+    throw error;
+  }
 }
 
 /** What commands need that only show something: it starts no git where files tell, and opens nothing that lands work. */

@@ -14,6 +14,7 @@
 import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+import type { RuntimeName } from '../rules/runtimes.ts';
 import {
   type ProgramFacts,
   hiddenPlaces,
@@ -48,7 +49,7 @@ export interface SandboxSettings {
   readonly root: string;
   /** For the sandbox's own files, beside the attempt's orders. */
   readonly folder: string;
-  readonly runtime: string | undefined;
+  readonly runtime: RuntimeName | undefined;
   readonly command: string;
   /** Allowed by a person, beyond the needs of the agent's program. */
   readonly hosts: readonly string[];

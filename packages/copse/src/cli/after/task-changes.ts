@@ -7,7 +7,7 @@ import { shown } from '../../kernel/text.ts';
 import type { Access } from '../../operations/access.ts';
 import { agentNamed } from '../../explain/rules/amounts.ts';
 import { hasWorktree, nextSteps } from '../../explain/next-steps.ts';
-import { type RunContext, contextOf } from '../../queue/context.ts';
+import { type RunContext, contextToStop } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
 import { printSteps } from './next-steps.ts';
 import { printAhead } from './ahead.ts';
@@ -36,7 +36,7 @@ export async function printStopped(
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
   if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
   await access.run(async (run) => {
-    const context = await contextOf(run, task);
+    const context = await contextToStop(run, task);
     if (await hasWorktree(context, task))
       output.line(output.style('dim', '    Its worktree was not touched.'));
     printSteps(output, await nextSteps(context, task));

@@ -1,6 +1,6 @@
 /** The pages of `copse help <topic>`, made from the tables that decide the same things. */
 
-import { runtimes } from '../../config/agents.ts';
+import { runtimes } from '../../agents/rules/runtimes.ts';
 import { landingPolicies } from '../../config/landing.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { spanText } from '../../kernel/time.ts';

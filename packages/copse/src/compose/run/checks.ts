@@ -40,7 +40,7 @@ export function checksIn(
   { env }: Surroundings,
 ): ChecksSurroundings {
   if (!areChecksConfined(landing, agents)) return { env, sandbox: null };
-  const program = { runtime: 'command', command: '', model: undefined };
+  const program = { runtime: 'command', command: '', model: undefined } as const;
   const pass = landing.pass_env;
   const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] ?? board });
   const of = { repository, root, worktreeFolder, env, mayTake: outsideOf(repository) };

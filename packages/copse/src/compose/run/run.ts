@@ -1,12 +1,13 @@
 /** Opens everything that running agents and landing their work needs. */
 
+import { existsSync } from 'node:fs';
+
 import { openMerging } from '../../queue/merge/open.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
-import type { OtherRepositories, RunContext } from '../../queue/context.ts';
-import { Unavailable } from '../../kernel/unavailable.ts';
+import { type OtherRepositories, RepositoryGone, type RunContext } from '../../queue/context.ts';
 import type { Patience } from '../../board/patient.ts';
 import {
   type Repository,
@@ -70,12 +71,13 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const own = partsOf(opened, { repository: opened.repository, surroundings, options, settings });
   const openAt = async (root: string): Promise<OpenParts> => {
     const agent = agents.find(({ name }) => rootOf(name) === root);
-    const there = agent && findRepository(root);
-    if (agent === undefined || there === undefined) throw new WorkNotNamed(root);
+    const there = existsSync(root) ? findRepository(root) : undefined;
+    if (there === undefined) throw new RepositoryGone(root);
     const at = { repository: there, context: whole };
-    const parts = await openWorkspaces(surroundings, { agent, at });
-    const { landing, finish } = agent;
-    const ofAgent = { ...settings, landing, finish, sources: [] };
+    const parts = await openWorkspaces(surroundings, { ...(agent && { agent }), at });
+    // Without an agent that is to work there any more, a person can still look, stop and land.
+    const { landing, finish } = agent ?? settings;
+    const ofAgent = { ...settings, landing, finish, sources: [], ...(!agent && { agents: [] }) };
     const made = partsOf(parts, { repository: there, surroundings, options, settings: ofAgent });
     return { ...made, context: { ...made.context, rootOf } };
   };
@@ -108,16 +110,6 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
       await own.context.board.close();
     },
   };
-}
-
-/** Work of a task is in a repository that no agent of copse.yml names any more. */
-class WorkNotNamed extends Unavailable {
-  constructor(root: string) {
-    super(
-      `No agent in copse.yml that can run here has the working_directory ${root}.`,
-      'Put it back: copse config show',
-    );
-  }
 }
 
 interface OpenParts {

@@ -2,6 +2,7 @@
 
 import { openPrograms } from '../../processes/start/programs.ts';
 import { confinedPrograms } from '../../agents/sandbox/confined.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
@@ -79,8 +80,9 @@ export async function runtimeOf(
       return acpRuntime({ ...common, ...dollars, command }, programs, writeInside);
     }
     default:
+      return unreachable(runtime);
   }
-  throw new RuntimeUnavailable(`The agent ${name} has a runtime that this version does not know.`);
+  throw new RuntimeUnavailable(`The agent ${name} has no command, and its runtime ${runtime} needs one.`);
 }
 
 /** Claude reports the size of a model's context at the end of a turn; it is remembered for the next one. */

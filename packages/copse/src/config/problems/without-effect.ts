@@ -8,8 +8,7 @@ import type { Config } from '../schema.ts';
 import { valueOf } from './describe.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import type { Path, Reading } from './read.ts';
-
-type RuntimeName = NonNullable<EffectiveAgent['runtime']>;
+import type { RuntimeName } from '../../agents/rules/runtimes.ts';
 
 interface Inert {
   /** Below the agent, dotted. */

@@ -1,4 +1,5 @@
 import { type Stopped, cancelTask } from '../../agents/act/stop-task.ts';
+import { contextToStop } from '../../queue/context.ts';
 import { type Access, runOf } from '../access.ts';
 import { orFail } from '../failure.ts';
 import { stoppedView } from './views.ts';
@@ -9,7 +10,7 @@ interface Input {
 }
 
 export async function act(access: Access, { task, reason }: Input): Promise<Stopped> {
-  return runOf({ access, task }, async (context, id) =>
+  return runOf({ access, task, placeOf: contextToStop }, async (context, id) =>
     orFail(await cancelTask(context, id, reason ?? null)),
   );
 }

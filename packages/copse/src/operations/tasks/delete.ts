@@ -1,4 +1,5 @@
 import { type DeletedTask, deleteWithWorkspaces } from '../../agents/act/delete-tasks.ts';
+import { contextToStop } from '../../queue/context.ts';
 import { type RemovedOne, withIgnored } from '../../workspaces/discard/cleanup.ts';
 import { type Access, contextOfAll } from '../access.ts';
 import { orFail } from '../failure.ts';
@@ -18,7 +19,7 @@ export type DeletedOne = Omit<DeletedTask, 'removed'> & { readonly removed: Remo
 export async function act(access: Access, input: Input): Promise<readonly DeletedOne[]> {
   return access.run(async (run) => {
     const ids = [...new Set(await requireTaskIds(run.board, input.tasks))];
-    const context = await contextOfAll(run, ids);
+    const context = await contextOfAll(run, ids, contextToStop);
     const { unlink = false, keepWorktree = false } = input;
     const deleted = orFail(await deleteWithWorkspaces(context, ids, { unlink, keepWorktree }));
     const results: DeletedOne[] = [];

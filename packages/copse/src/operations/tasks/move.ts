@@ -1,6 +1,7 @@
 import { handOver } from '../../agents/act/recover.ts';
 import { moveTask } from '../../machines/act/nodes.ts';
 import type { Node } from '../../machines/rules/node.ts';
+import { contextToStop } from '../../queue/context.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { type Access, runOf } from '../access.ts';
 import { fail, orFail } from '../failure.ts';
@@ -19,7 +20,7 @@ interface MovedTask {
 }
 
 export async function act(access: Access, { task: text, to }: Input): Promise<MovedTask> {
-  return runOf({ access, task: text }, async (context, id) => {
+  return runOf({ access, task: text, placeOf: contextToStop }, async (context, id) => {
     const { node } = await requireNode(context, to);
     const { state } = orFail(await moveTask(context, id, node.id));
     const claim = state.status === 'in_progress' ? state.claim : null;

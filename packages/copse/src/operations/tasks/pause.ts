@@ -1,4 +1,5 @@
 import { type Stopped, pauseTask } from '../../agents/act/stop-task.ts';
+import { contextToStop } from '../../queue/context.ts';
 import { type Access, runOf } from '../access.ts';
 import { orFail } from '../failure.ts';
 import { stoppedView } from './views.ts';
@@ -8,7 +9,9 @@ interface Input {
 }
 
 export async function act(access: Access, { task }: Input): Promise<Stopped> {
-  return runOf({ access, task }, async (context, id) => orFail(await pauseTask(context, id)));
+  return runOf({ access, task, placeOf: contextToStop }, async (context, id) =>
+    orFail(await pauseTask(context, id)),
+  );
 }
 
 export function view(stopped: Stopped) {

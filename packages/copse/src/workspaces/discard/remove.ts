@@ -7,6 +7,8 @@
  * killed is finished by calling it again.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { shown } from '../../kernel/text.ts';
@@ -62,11 +64,30 @@ export type Removed =
       readonly mayPass?: boolean;
     };
 
+/**
+ * An orchestrator, `copse worktrees` and the prompts of shells start gits in a worktree for some milliseconds: when only such are
+ * inside, it looks again before it refuses.
+ */
 export async function removeWorkspace(
   context: WorkspaceContext,
   task: TaskId,
   request: RemovalRequest,
   onStep: (step: RemovalStep) => void = () => {},
+): Promise<Removed> {
+  const { gitsLeaveMs, gitsLeaveTimes } = context.policy.removal;
+  for (let looks = 1; ; looks++) {
+    const removed = await removeLocked(context, task, request, onStep);
+    const mayPass = removed.kind === 'refused' && removed.mayPass === true;
+    if (!mayPass || looks > gitsLeaveTimes) return removed;
+    await sleep(gitsLeaveMs);
+  }
+}
+
+async function removeLocked(
+  context: WorkspaceContext,
+  task: TaskId,
+  request: RemovalRequest,
+  onStep: (step: RemovalStep) => void,
 ): Promise<Removed> {
   const done = await context.git.tryLock(`task-${task}`, () => remove(context, task, request, onStep));
   if (done) return done.value;

@@ -4,8 +4,11 @@
  * own: an agent reaches the board through its runner.
  */
 
+import type { RuntimeName } from '../runtimes.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
+
 export interface AgentProgram {
-  readonly runtime: string | undefined;
+  readonly runtime: RuntimeName | undefined;
   /** The command line of `command` and `acp`. */
   readonly command: string;
   readonly model: string | undefined;
@@ -94,8 +97,12 @@ function providersOf({ runtime, command, model }: AgentProgram): ReadonlySet<str
     case 'opencode':
       // It talks to any provider; its models are called provider/model.
       return model === undefined ? 'any' : named(model.split('/', 1)[0] ?? '', { isOther: true });
-    default:
+    case 'acp':
+    case 'command':
+    case undefined:
       return /\bopencode\b/.test(command) ? 'any' : named(command, { isOther: false });
+    default:
+      return unreachable(runtime);
   }
 }
 

@@ -12,7 +12,9 @@
  * a worktree belongs to, and its configuration.
  */
 
+import type { RuntimeName } from '../runtimes.ts';
 import type { BranchName, TaskId } from '../../../kernel/ids.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
 
 export type SandboxKind = 'runtime' | 'docker';
 
@@ -72,7 +74,7 @@ export function worktreeWriteSet({
 }
 
 export interface ProgramFacts {
-  readonly runtime: string | undefined;
+  readonly runtime: RuntimeName | undefined;
   /** The command line of `command` and `acp`. */
   readonly command: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -198,9 +200,21 @@ const VENDOR_FOLDERS = {
 
 /** A program that Copse does not know keeps those that its command line names. */
 function keptBy({ runtime, command }: ProgramFacts): readonly string[] {
-  if (runtime === 'claude-sdk') return ['claude'];
-  if (runtime !== undefined && Object.hasOwn(VENDOR_FOLDERS, runtime)) return [runtime];
-  return Object.keys(VENDOR_FOLDERS).filter((vendor) => command.includes(vendor));
+  switch (runtime) {
+    case 'claude-sdk':
+      return ['claude'];
+    case 'claude':
+    case 'codex':
+    case 'gemini':
+    case 'opencode':
+      return [runtime satisfies keyof typeof VENDOR_FOLDERS];
+    case 'acp':
+    case 'command':
+    case undefined:
+      return Object.keys(VENDOR_FOLDERS).filter((vendor) => command.includes(vendor));
+    default:
+      return unreachable(runtime);
+  }
 }
 
 type Vendor = 'claude' | 'codex';
@@ -239,8 +253,13 @@ function vendorsOf({ runtime, command }: Pick<ProgramFacts, 'runtime' | 'command
       return ['codex'];
     case 'acp':
       return (['claude', 'codex'] as const).filter((vendor) => command.includes(vendor));
-    default:
+    case 'gemini':
+    case 'opencode':
+    case 'command':
+    case undefined:
       return [];
+    default:
+      return unreachable(runtime);
   }
 }
 

@@ -1,7 +1,7 @@
 import { withAccess } from '../../../compose/operations/access.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import type { RunContext } from '../../../queue/context.ts';
+import { type RunContext, contextToStop } from '../../../queue/context.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { type DeletedOne, act, view } from '../../../operations/tasks/delete.ts';
@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withAccess(cli, async (access) =>
     access.run(async (run) => {
       const tasks = [...new Set(await requireTaskIds(run.board, words))];
-      const context = await contextOfAll(run, tasks);
+      const context = await contextOfAll(run, tasks, contextToStop);
       if (!options.yes && canAsk(cli, options) && !(await isMeant(context, tasks, { keepWorktree }))) {
         cli.output.note('Nothing was changed.');
         return;
