@@ -9,8 +9,10 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
+import { openEngine } from '../../../packages/copse/src/board/open.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { OperationFailed } from '../../../packages/copse/src/operations/failure.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
 import { answer, git, newArea, plainEnv, printed } from '../../support/cli.ts';
@@ -62,6 +64,14 @@ async function joinNode(): Promise<void> {
   );
   await board.seeNode(joined.id);
   await board.close();
+  // As if it had just been heard from, however long these tests take.
+  const file = path.join(at.cwd, '.copse', 'board.db');
+  const engine = await openEngine({ engine: 'sqlite', file }, defaultPolicy.board);
+  await engine.db
+    .updateTable('nodes')
+    .set({ seen_at: Date.now() + 3_600_000 })
+    .execute();
+  await engine.close();
 }
 
 const reading: Readonly<Record<string, () => readonly Call[]>> = {
