@@ -67,7 +67,9 @@ test('without an agent program no agent is configured, and a custom command is o
 test('init proposes working agents, only once, and writes a valid copse.yml', async () => {
   const at = machineWith({ claude: 'echo 2.1.325', codex: 'echo codex-cli 0.166.0', gemini: 'exit 1' });
   const proposed = await printed(['init', '--dry-run'], at);
-  expect(await printed(['init'], at)).toContain('copse orchestrate --until-idle');
+  const init = await printed(['init'], at);
+  expect(init).toContain('copse orchestrate --until-idle');
+  expect(init).toContain('copse.yml. Commit it. After each change of it: copse config accept\n');
   const written = readFileSync(path.join(at.cwd, 'copse.yml'), 'utf8');
   expect(written).toBe(proposed);
   expect(written).toMatch(/^agents:\n {2}claude:\n {4}runtime: claude\n/m);
@@ -93,7 +95,7 @@ test('an agent whose program is missing is named with the way to get it, and is 
   );
   expect(agents).toEqual([]);
   expect(unusable.map(({ reason }) => reason)).toEqual([
-    'The agent ada needs codex, which is not installed: npm install --global @openai/codex.',
+    'Agent ada needs the program codex, which is not installed: npm install --global @openai/codex.',
     expect.stringContaining('The agent bo has neither a runtime nor a command'),
   ]);
 });

@@ -85,6 +85,18 @@ describe('an agent is told', () => {
     }
   });
 
+  test('after a crash, about the files or commits of earlier attempts, if there are any', () => {
+    const after = (left: Partial<typeof git>) =>
+      context({ crashes: { count: 1, limit: 3 }, git: { ...git, ...left } });
+    const [files, commits] = ['files of the last attempt are still', 'commits of earlier attempts are on'];
+    const untracked = { listed: ['half.txt'], omitted: 0 };
+    const made = { listed: [{ id: commit('c'), subject: 'feat: half' }], omitted: 0 };
+    expect(after({ untracked, commits: made })).toContain(files);
+    expect(after({ commits: made })).toContain(commits);
+    expect(after({ commits: made })).not.toContain(files);
+    for (const text of [files, commits]) expect(after({})).not.toContain(text);
+  });
+
   test('the prompt names the file to read first', () => {
     expect(sessionPromptText(plain, { ...names, context: '/else where/AGENT_CONTEXT.md' })).toContain(
       'Read `/else where/AGENT_CONTEXT.md` first',

@@ -279,7 +279,7 @@ describe('the finish gate', () => {
     });
     expect(verdict).toMatchObject({
       reason: [
-        'The branch of cp-0001 conflicts with main, which moved meanwhile:',
+        'The branch of cp-0001 conflicts with main:',
         '  a.ts',
         'Merge the target with `copse sync cp-0001 --conflict`, resolve, commit, and finish again. Keep the intent of both sides.',
         'Landed on main meanwhile:',

@@ -178,6 +178,8 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   orchestrate: { from: withoutTasks, and: '--until-idle' },
   edit: idle,
   delete: idle,
+  // Without a terminal it cannot ask.
+  'copse delete a1b2 c3d4': { from: idle, code: 4 },
   'plan add': async () => {
     mkdirSync(path.join(scene().folder, 'plans'), { recursive: true });
     writeFileSync(path.join(scene().folder, 'plans', 'login.md'), 'Login\n');

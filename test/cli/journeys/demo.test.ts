@@ -89,7 +89,7 @@ describe('the whole demo', () => {
     expect(stdout).toContain('7 of 7 tasks done');
     expect(stdout).toContain(`cd '${folder}'`);
     const launcher = fileURLToPath(new URL('../../../copse', import.meta.url));
-    expect(stdout).toContain(`  ln -s ${shellWord(launcher)} ~/.local/bin/copse\n`);
+    expect(stdout).toContain(`    ln -s ${shellWord(launcher)} ~/.local/bin/copse\n`);
     expect(stdout).toContain('copse doctor\n  copse add "');
     expect(stdout.trimEnd().split('\n').at(-1)).toBe(`To delete the demo: rm -rf '${folder}'`);
     const tip = git(folder, 'rev-parse', '--short=7', 'main');
@@ -100,7 +100,7 @@ describe('the whole demo', () => {
     expect(ended.stdout).toContain('6 landings');
     const queue = await printed(['queue'], { cwd: folder });
     expect(queue).toMatch(/landed cp-\w+ .*, checked, /);
-    expect(queue).not.toContain('unverified');
+    expect(queue).not.toContain('without checks');
   });
 
   test('lands a history that has every change once, with its author and its task', () => {

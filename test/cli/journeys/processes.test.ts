@@ -151,7 +151,7 @@ const acting: readonly (readonly [
   ['board rebuild', () => ['board', 'rebuild']],
   ['board migrate', () => ['board', 'migrate', '--to', 'sqlite'], { code: 2 }],
   ['cancel', () => ['cancel', idle]],
-  ['delete', () => ['delete', idle, '--unlink']],
+  ['delete', () => ['delete', idle, '--unlink', '--yes']],
   ['orchestrate', () => ['orchestrate', '--once']],
   ['import', () => ['import', '-'], { at: () => ({ cwd: newRepository(area), stdin: exported }) }],
   ['init', () => ['init'], { at: () => ({ cwd: newRepository(area) }) }],

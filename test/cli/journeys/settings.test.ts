@@ -177,7 +177,7 @@ describe('copse doctor', () => {
     const { stdout } = await copse(['doctor'], { cwd: newRepository(area), env });
     expect(stdout).toMatch(/^– sandbox +agents cannot use "sandbox: runtime": .+$/m);
     expect(stdout).not.toMatch(/^–.* install /m);
-    expect(stdout).toContain('\nLines with – are no faults: ');
+    expect(stdout).toContain('\nLines with – are optional.\n');
     expect(stdout).toMatch(/^– docker +agents cannot use "sandbox: docker": .*docker was not found/m);
     expect(stdout).toMatch(/^[✓–] processes +(Copse finds|a process that)/m);
   });

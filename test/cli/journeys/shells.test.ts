@@ -122,6 +122,11 @@ describe('copse switch without the function', () => {
       code: 3,
       stderr: `copse: ${other} has no worktree on this machine.\n  → copse work ${other}\n`,
     });
+    const [over] = await newTasks(['Over'], { cwd: folder });
+    await printed(['cancel', over.id], { cwd: folder });
+    expect((await copse(['switch', over.id], { cwd: folder })).stderr).toBe(
+      `copse: ${over.id} is cancelled and has no worktree on this machine.\n  → copse why ${over.id}\n`,
+    );
   });
 
   test.skipIf(!hasScript)('lets a person choose, and says how to get the function', async () => {

@@ -311,10 +311,10 @@ describe('copse delete', () => {
   test('deletes several at once; their events stay; a second time they are not found', async () => {
     const tasks = await newTasks(['Gone 1', 'Gone 2'], { cwd });
     const ids = tasks.map(({ id }) => id);
-    const { deleted } = await answer<{ deleted: TaskDocument[] }>(['delete', ...ids], { cwd });
+    const { deleted } = await answer<{ deleted: TaskDocument[] }>(['delete', '--yes', ...ids], { cwd });
     expect(deleted.map(({ id }) => id)).toEqual(ids);
     expect((await copse(['show', ids[0] ?? ''], { cwd })).code).toBe(3);
-    expect((await copse(['rm', ids[0] ?? ''], { cwd })).code).toBe(3);
+    expect((await copse(['rm', '--yes', ids[0] ?? ''], { cwd })).code).toBe(3);
     const events = await printed(['events'], { cwd });
     for (const { id, title } of tasks) expect(events).toContain(`${id} ${title}: deleted`);
   });
@@ -322,18 +322,18 @@ describe('copse delete', () => {
   test('refuses a task with dependants until it is unlinked', async () => {
     const [needed] = await newTasks(['Needed'], { cwd });
     const waiting = await answer<TaskDocument>(['add', 'Waiting', '--depends', needed.id], { cwd });
-    const { code, stdout, stderr } = await copse(['delete', needed.id], { cwd });
+    const { code, stdout, stderr } = await copse(['delete', needed.id, '--yes'], { cwd });
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toContain(waiting.id);
     expect(stderr).toContain('--unlink');
-    await answer(['delete', needed.id, '--unlink'], { cwd });
+    await answer(['delete', needed.id, '--unlink', '--yes'], { cwd });
     expect(await answer(['show', waiting.id], { cwd })).toMatchObject({ dependsOn: [], status: 'ready' });
   });
 
   test('is all or nothing: one refused task keeps the others', async () => {
     const [needed, free] = await newTasks(['Kept', 'Kept too'], { cwd });
     await answer(['add', 'Waits', '--depends', needed.id], { cwd });
-    expect((await copse(['delete', free.id, needed.id], { cwd })).code).toBe(4);
+    expect((await copse(['delete', free.id, needed.id, '--yes'], { cwd })).code).toBe(4);
     expect((await copse(['show', free.id], { cwd })).code).toBe(0);
   });
 });

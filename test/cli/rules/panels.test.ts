@@ -111,7 +111,7 @@ function overviewOf({
       target: brand<BranchName>('main'),
       position: index + 1,
       of: landing,
-      why: index === 0 ? 'being checked with cp-m001' : `waits for a free slot, behind ${id('m', 0)}`,
+      why: index === 0 ? 'being checked with cp-m001 on main' : `waits for a free slot, behind ${id('m', 0)}`,
     })),
     ready: range(Math.min(ready, 50)).map((index) => ({
       task: id('r', index),
@@ -172,6 +172,22 @@ describe('other boards', () => {
   });
 });
 
+test('without an agent that can run, it does not say that nothing needs a person', () => {
+  const idle = {
+    ...overviewOf({ needs: 0, working: 0, landing: 0, ready: 1, others: {} }),
+    isOrchestrated: false,
+  };
+  const size = { columns: 80, rows: 24 };
+  expect(panelLines(idle, size, plain).slice(1, 3)).toEqual([
+    'Nothing needs you.',
+    'No orchestrator is running here. Start one: copse orchestrate',
+  ]);
+  const noAgents = { text: 'No agent is installed or configured.', command: 'copse agents detect' };
+  expect(panelLines({ ...idle, noAgents }, size, plain)[1]).toBe(
+    'No agent is installed or configured. Try: copse agents detect',
+  );
+});
+
 test('a running agent that waits for a person counts once, as one that needs you', () => {
   const overview = overviewOf({ needs: 1, working: 1 });
   const [need] = overview.needsYou;
@@ -183,6 +199,21 @@ test('a running agent that waits for a person counts once, as one that needs you
   };
   const [first] = panelLines(asking, { columns: 80, rows: 24 }, plain);
   expect(first).toBe('1 needs you · 1 working');
+});
+
+test('a task that needs you is counted once: neither as pending, nor as landing or in review', () => {
+  const overview = overviewOf({ needs: 3, landing: 1 });
+  const statuses = ['pending', 'landing', 'in_review'] as const;
+  const asking: Overview = {
+    ...overview,
+    counts: { ...overview.counts, stuck: 0, pending: 2, landing: 2, in_review: 3, needs_attention: 1 },
+    needsYou: overview.needsYou.map((need, index) => Object.assign({}, need, { status: statuses[index] })),
+  };
+  const lines = panelLines(asking, { columns: 80, rows: 60 }, plain);
+  expect(lines[0]).toBe('3 need you · 1 landing · 1 being resolved · 2 in review · 1 pending');
+  expect(lines.at(-1)).toBe('Pending tasks: copse list --status pending');
+  const none: Overview = { ...asking, counts: { ...asking.counts, pending: 1 } };
+  expect(panelLines(none, { columns: 80, rows: 60 }, plain).join('\n')).not.toContain('--status pending');
 });
 
 describe('a shortened screen', () => {

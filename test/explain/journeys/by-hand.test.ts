@@ -115,8 +115,12 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   ]);
   const unfinished = await why(at, other.id);
   expect(unfinished.because.join('\n')).toContain('A merge in its worktree is not finished.');
-  expect(unfinished.next.slice(0, 2)).toEqual([
+  expect(await printed(['status'], at)).toContain(
+    `A merge in its worktree is not finished: resolve and commit it, then copse merge ${other.id}\n`,
+  );
+  expect(unfinished.next.slice(0, 3)).toEqual([
     `cd ${shellWord(worktree)}`,
+    `copse merge ${other.id}`,
     `git -C ${shellWord(worktree)} merge --abort`,
   ]);
   writeFileSync(path.join(worktree, 'same.txt'), 'both\n');

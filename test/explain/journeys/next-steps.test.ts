@@ -27,6 +27,8 @@ async function follow(scene: Scene, id: string, index: number): Promise<string |
     names.push(argv[0]);
     // It would start the tasks that the next commands are for.
     if (argv[0] === 'orchestrate') argv.push('--dry-run');
+    // At a terminal it asks.
+    if (argv[0] === 'delete') argv.push('--yes');
     const { code, stderr } = await copse(argv, scene.at);
     expect({ command, code, stderr }).toMatchObject({ command, code: 0 });
   }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 
 import { shellQuoted } from '../../../packages/copse/src/kernel/shell.ts';
-import { answer, copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
 import { endAgents } from '../../support/agents/scripted-agents.ts';
 import { commandsIn, expectPasteable } from '../../support/pasted.ts';
 
@@ -57,7 +57,7 @@ test('the end of orchestrate --command, why, status and refusals name only comma
   const nothing = await printed(['why', idle], at);
   const unchanged = `copse work ${idle} --resume && copse finish ${idle} --no-changes`;
   expect(nothing).toContain(`    If there is nothing to change:\n  → ${unchanged}\n`);
-  expect(nothing.match(/copse finish/g)).toHaveLength(1);
+  expect(nothing.match(/copse finish/g)).toHaveLength(2);
   const refusal = await copse(['finish', idle, '--no-changes'], at);
   expect(refusal.code).toBe(4);
   expect(commandsIn(refusal.stderr)).toEqual([
@@ -93,6 +93,30 @@ test('add and restart say that no agent can take the task, and not to start an o
   expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id}`]);
   await expectPasteable([added]);
   expect((await copse(['agents', 'detect'], at)).code).toBe(0);
+  // An agent that is not accepted yet counts only after that.
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { command: "true" } }\n');
+  const { stderr } = await copse(['orchestrate', '--once'], at);
+  expect(stderr).toMatch(
+    /\ncopse: No agent can start: Copse does not use the new or changed copse\.yml before you accept it\.\n {2}→ copse config accept\n$/,
+  );
+});
+
+test('a task that lacked a commit names the restart once there is one', async () => {
+  const cwd = path.join(area, 'no commit');
+  git(area, 'init', '--quiet', '--initial-branch=main', cwd);
+  const [{ id }] = await newTasks(['first'], { cwd });
+  await copse(['orchestrate', '--command', 'true', '--until-idle'], { cwd });
+  const commit = 'git commit --allow-empty --message="First commit"';
+  expect(await printed(['status'], { cwd })).toContain(`→ ${commit}`);
+  git(cwd, 'commit', '--quiet', '--allow-empty', '--message=First commit');
+  const now = `The repository had no commit, so ${id} could not start. Now it has one.`;
+  const status = await printed(['status'], { cwd });
+  const why = await printed(['why', id], { cwd });
+  for (const text of [status, why]) {
+    expect(text).toContain(now);
+    expect(text).toContain(`  → copse restart ${id}`);
+    expect(text).not.toContain('git commit');
+  }
 });
 
 test('an agent that may not take the task is named, with the ways around it', async () => {

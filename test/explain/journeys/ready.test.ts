@@ -50,6 +50,14 @@ test('with one, why counts the tasks that start before it, as status does', asyn
   });
 });
 
+test('why and status name the limit of an agent, and do not say that it is busy', async () => {
+  const scene = newScene(area, { agents: { plain: { max: 1 } } });
+  const [, second] = await newTasks(['first', 'second'], scene.at);
+  const limit = 'It starts after tasks before it: plain runs at most 1 at once (`max` in copse.yml).';
+  expect((await why(scene, second.id)).because).toContain(limit);
+  expect(await statusOf(scene, second.id)).toBe(limit);
+});
+
 test('an agent that copse.yml got later is unknown to the running orchestrator', async () => {
   const scene = newScene(area);
   await scene.up();

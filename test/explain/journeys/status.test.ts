@@ -62,7 +62,7 @@ describe('a board', () => {
   test('without a task says so', async () => {
     const at = { cwd: newRepository(area) };
     const [task] = await newTasks(['One'], at);
-    await printed(['delete', task.id], at);
+    await printed(['delete', task.id, '--yes'], at);
     expect(await printed([], at)).toBe('No tasks\nThe board is empty. Add a task: copse add "…"\n');
     expect((await answer<Status>(['status'], at)).counts['ready']).toBe(0);
   });
@@ -145,4 +145,21 @@ test('an agent may ask for the status, and sees its own task and what it printed
   expect(here).toMatchObject({ task: id, status: 'in_progress' });
   expect(working).toMatchObject([{ task: id, isByHand: false, lastLine: 'one line' }]);
   expect(isOrchestrated).toBe(true);
+});
+
+test('a finished task whose pull request cannot be opened needs the person, in every view', async () => {
+  const scene = newScene(area, { sections: { landing: { policy: 'pr' } } });
+  const id = await scene.add('asks for review', 'commit a a.txt');
+  const end = await untilIdle(scene.at);
+  const { needsYou } = await answer<Status>(['status'], scene.at);
+  expect(needsYou).toMatchObject([{ task: id, kind: 'review', command: `copse review ${id}` }]);
+  const [reason = ''] = needsYou.map((need) => need.reason);
+  expect(reason).toMatch(/^No pull request yet: .+ could not be pushed: /);
+  expect(await printed(['status'], scene.at)).toContain(`1 needs you\n`);
+  expect(await printed(['inbox'], scene.at)).toContain(reason);
+  expect(end).toContain(`    ${reason}\n    → copse review ${id}\n`);
+  const doctor = await copse(['doctor'], scene.at);
+  expect(doctor.stdout).toMatch(
+    new RegExp(`✗ review +${id}: .+ could not be pushed: .+\n  → copse review ${id}`),
+  );
 });

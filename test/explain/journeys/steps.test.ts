@@ -36,7 +36,7 @@ test('doctor says how to install the program of an agent, and marks a sandbox th
   const cwd = newWith('agents: { a: { runtime: codex }, b: { command: "true", sandbox: runtime } }\n');
   const { stdout } = await copse(['doctor'], { cwd, env: { PATH: pathWithoutAgents() } });
   expect(stdout).toContain(
-    '✗ agents     The agent a needs codex, which is not installed.\n  → npm install --global @openai/codex\n',
+    '✗ agents     Agent a needs the program codex, which is not installed.\n  → npm install --global @openai/codex\n',
   );
   expect(stdout).toMatch(
     /✗ agents {5}The agent b asks for the sandbox runtime.*\n {2}→ (?:npm|apt|brew) install /,
@@ -54,7 +54,9 @@ test('status says how to list the paused and the pending tasks', async () => {
   await answer(['work', id], { cwd });
   await printed(['pause', id], { cwd });
   const status = await printed(['status'], { cwd });
-  expect(status).toContain('1 pending: copse list --status pending\n1 paused: copse list --status paused\n');
+  expect(status).toContain(
+    'Pending tasks: copse list --status pending\nPaused tasks: copse list --status paused\n',
+  );
 });
 
 test('a task that a person put down can be continued by hand too, when there is an agent', async () => {
@@ -63,7 +65,9 @@ test('a task that a person put down can be continued by hand too, when there is 
   await answer(['work', id], { cwd });
   const steps = [`copse resume ${id}`, `copse work ${id} --resume`, `copse cancel ${id}`];
   expect(commandsIn(await printed(['pause', id], { cwd }))).toEqual(steps);
-  expect(commandsIn(await printed(['why', id], { cwd }))).toEqual(steps);
+  const why = await printed(['why', id], { cwd });
+  expect(commandsIn(why)).toEqual(steps);
+  expect(why).toContain(`\n    To give it up:\n  → copse cancel ${id}\n`);
 });
 
 test('each command for finished work has a label, and so has the way back from the queue', async () => {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { openEngine } from '../../../packages/copse/src/board/open.ts';
+import { asOrchestrator } from '../../../packages/copse/src/compose/board/who-runs.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { newScene } from '../../support/agents/scripted-agents.ts';
 import { type RunOptions, answer, copse, newArea, printed } from '../../support/cli.ts';
@@ -77,7 +78,12 @@ describe('nodes of one board', () => {
     expect(Math.abs(node?.clockOffsetMs ?? Infinity)).toBeLessThan(5_000);
     expect((await copse(['doctor'], here)).stdout).not.toContain('build-1');
     const [first] = (await printed(['node', 'list'], here)).split('\n');
-    expect(first).toMatch(/^build-1 {2}0\/3 busy {4}takes work, heard from \d+ \S+ ago \(this machine\)$/);
+    expect(first).toMatch(
+      /^build-1 {2}0\/3 busy {4}no orchestrator runs, heard from \d+ \S+ ago \(this machine\)$/,
+    );
+    await asOrchestrator(here.cwd, async () =>
+      expect(await printed(['node', 'list'], here)).toContain('takes work, heard from '),
+    );
   });
 
   it('are written again only when something changed', async () => {
@@ -102,7 +108,7 @@ describe('nodes of one board', () => {
 
   it('are shown with all that they told', async () => {
     const shown = await printed(['node', 'show', 'BUILD-1'], here);
-    for (const text of ['gpu, big', 'plain', 'agrees with the board’s server', 'takes work'])
+    for (const text of ['gpu, big', 'plain', 'agrees with the board’s server', 'no orchestrator runs'])
       expect(shown).toContain(text);
     expect(await refused('node', 'show', 'build-9')).toContain('The board has no node "build-9"');
   });

@@ -94,7 +94,7 @@ describe('while agents work', () => {
       workspace: { worktree: string; branch: string };
     }>(['show', task], scene.at);
     expect(running).toMatchObject({ isHere: true, isAlive: true });
-    const text = await printed(['delete', task], scene.at);
+    const text = await printed(['delete', task, '--yes'], scene.at);
     expect(text).toContain(`Deleted ${task} is deleted\n    its agent was stopped\n    worktree `);
     expect(text).toMatch(/ {4}rescued as refs\/copse\/rescue\/\S+\n/);
     expect(text).toContain(
@@ -141,7 +141,7 @@ describe('while agents work', () => {
     const other = await copse(['attach', id('is paused')], at);
     expect(other).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('has no terminal: plain does not run in tmux'),
+      stderr: expect.stringContaining('has no terminal: agent plain does not run in tmux'),
     });
     const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
     tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);
@@ -165,7 +165,7 @@ describe('while agents work', () => {
   test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `Paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n  → copse cancel ${paused}\n`,
+      `Paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n    To give it up:\n  → copse cancel ${paused}\n`,
     );
     const again = await refusedBy(['pause', paused], scene.at);
     expect(again).toContain(`${paused} is already paused.`);
@@ -216,6 +216,9 @@ describe('while agents work', () => {
       'note begun; while ! test -f "$NOTES.go"; do sleep 0.1; done; commit slow s.txt',
     );
     await until(noted('begun'));
+    expect(await printed(['orchestrate', '--once'], scene.at)).toContain(
+      'Ran once. 1 agent keeps running; another orchestrator here looks after it.\n',
+    );
     orchestrator.kill('SIGINT');
     const { code, stdout, stderr } = await output;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -160,23 +160,37 @@ describe('the gate', () => {
 
   test('says once for each task what is missing', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
-      `It needs you: The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt.\n    Commit what`,
+      `It needs you. The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt.\n    Commit what`,
     );
     const shown = await printed(['show', id('dirty for ever')], scene.at);
     expect(shown).toMatch(/\n {4}1\. ended with uncommitted files after /);
     expect(await scene.why(id('in the middle of a merge'))).toContain('A merge is in progress');
-    expect(await scene.why(id('commits nothing'))).toContain('Nothing was committed');
-    expect(await scene.why(id('says anything'))).toMatch(
-      /break the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
+    const nothing = await scene.why(id('commits nothing'));
+    expect(nothing).toContain('It needs you. The agent made no commits and left no changes.\n');
+    expect(nothing).not.toContain('Nothing was committed');
+    const unconventional = await scene.why(id('says anything'));
+    expect(unconventional).toMatch(/break the convention[^\n]*\n +[0-9a-f]{8} did it\n/);
+    expect(unconventional).toContain(
+      [
+        `    To continue yourself (end with copse finish ${id('says anything')}):`,
+        `  → copse work ${id('says anything')} --resume`,
+        '    If you fixed it without copse work:',
+        `  → copse merge ${id('says anything')}\n`,
+      ].join('\n'),
     );
+    const worktrees = await printed(['worktrees'], scene.at);
+    for (const title of ['collides for ever', 'says anything']) {
+      expect(worktrees).toContain(`needs you: copse why ${id(title)}`);
+      expect(worktrees).not.toContain(`copse merge ${id(title)}`);
+    }
     const conflict = await scene.why(id('collides for ever'));
-    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n');
+    expect(conflict).toContain('conflicts with main:\n      a.txt\n');
     expect(conflict).not.toMatch(/finish/);
     expect(conflict).toContain(
       `    To let its agent resolve it:\n  → copse resume ${id('collides for ever')}\n`,
     );
     expect(conflict).toContain(
-      `    To resolve it yourself, then copse merge ${id('collides for ever')}:\n  → copse sync ${id('collides for ever')} --conflict\n`,
+      `    To resolve it yourself:\n  → copse sync ${id('collides for ever')} --conflict\n    After your commit:\n  → copse merge ${id('collides for ever')}\n`,
     );
     expect(conflict).toContain(`      ${id('collides, first')}: collides, first\n`);
     const accept = await scene.why(id('is never accepted'));
@@ -203,7 +217,7 @@ describe('merging a task that needs attention', () => {
       'it has uncommitted changes in left behind.txt.',
     );
     expect(await refusedBy(['merge', id('in the middle of a merge')], scene.at)).toContain(
-      `a merge in its worktree is not finished.\n    Resolve and commit it there, then copse merge ${id('in the middle of a merge')}:\n  → cd `,
+      `a merge in its worktree is not finished.\n    Resolve and commit it there:\n  → cd `,
     );
     expect(await refusedBy(['merge', id('commits nothing')], scene.at)).toContain('has nothing to land');
     expect(await refusedBy(['merge', id('collides for ever')], scene.at)).toContain(
@@ -224,7 +238,7 @@ describe('merging a task that needs attention', () => {
     });
     const said = await scene.merge(accepted);
     expect(said).toMatch(
-      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n`),
+      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(without checks: no checks are set\\)\\n`),
     );
     expect(said).toContain(
       '\n    Landed although its accept command failed (exit code 3): echo no such luck; exit 3\n',

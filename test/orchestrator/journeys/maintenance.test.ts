@@ -49,11 +49,11 @@ test('a cleanup that is switched off leaves everything, until a person sweeps by
   const plan = await printed(['sweep', '--dry-run'], scene.at);
   expect(plan).toContain(`.worktrees/${task}`);
   expect(plan).toContain(`kept under refs/copse/rescue/${task}/…`);
-  expect(plan).toMatch(/1 thing would go \(.+\)\. To remove them: copse sweep/);
+  expect(plan).toMatch(/1 worktree would go \(.+\)\. To remove it: copse sweep/);
   expect(existsSync(worktree(scene, task))).toBe(true);
   const done = await printed(['sweep'], scene.at);
   expect(done).toContain(rescued(scene, task));
-  expect(done).toMatch(/Removed 1 thing/);
+  expect(done).toMatch(/Removed 1 worktree/);
   const again = await answer<{ items: readonly { goes: boolean; why: string }[] }>(['sweep'], scene.at);
   expect(again.items.filter(({ goes }) => goes)).toEqual([]);
   expect(await printed(['sweep', '--dry-run', '--verbose'], scene.at)).toContain('stays: Removed');

@@ -83,7 +83,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       'WORKING (2)',
       expect.stringMatching(new RegExp(`^\\* ${long} +\\d+s plain 多言語 title .*…$`)),
       expect.stringMatching(new RegExp(`^\\* ${short} +\\d+s plain short$`)),
-      '1 pending: copse list --status pending',
+      'Pending tasks: copse list --status pending',
     ]);
     // Never wider than the terminal, and the steady part is there once.
     expect(before.filter((line) => line.startsWith('── '))).toHaveLength(1);

@@ -120,7 +120,7 @@ describe('a ready task', () => {
   it('waits when all agents that could take it are at their limit of sessions', () => {
     const running = busy('cp-1', { agentHere: codex.name });
     expect(schedule({ busy: [running] }).place(task({ requires: ['gpu'] }))).toMatchObject({
-      waiting: { kind: 'agent_limit', agents: ['codex'] },
+      waiting: { kind: 'agent_limit', limits: [{ agent: 'codex', max: 1 }] },
     });
   });
 

@@ -82,7 +82,7 @@ test('an agent gets both sides and the purpose of the other; its resolution is r
   expect(await scene.why(other)).toContain(resolved);
   expect(await scene.why(first)).not.toContain(resolved);
   const told = readFileSync(`${scene.notes}.told`, 'utf8');
-  expect(told).toContain(`The branch of ${other} conflicts with main, which moved meanwhile:\n  a.txt\n`);
+  expect(told).toContain(`The branch of ${other} conflicts with main:\n  a.txt\n`);
   expect(told).toContain(
     [
       'Landed on main meanwhile:',
@@ -197,7 +197,7 @@ test('an original that was resumed stays as it is: a resolving task that lands l
   );
   expect(await scene.statuses()).toMatchObject({ second: 'needs_attention', 'Resolve: second': 'failed' });
   expect(await scene.why(other)).toMatch(
-    /It needs you: The branch of cp-\w+ conflicts with main:[^]*cp-\w+ resolves its conflict and is failed/,
+    /It needs you\. The branch of cp-\w+ conflicts with main:[^]*cp-\w+ resolves its conflict and is failed/,
   );
   const resolver = [...(await scene.tasks()).values()].find(({ title }) => title.startsWith('Resolve'))!.id;
   await printed(['cancel', other], scene.at);

@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { shellWord } from '../../../packages/copse/src/kernel/shell.ts';
 import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
 
@@ -86,7 +87,13 @@ describe('without a remote', () => {
     expect(await printed(['list'], scene.at)).toContain(`overlaps\n      ${waiting}\n`);
     expect(await scene.why(id('overlaps'))).toContain(waiting);
     expect(output).toContain(`landing ${id('overlaps')} (`);
-    expect(await refusedBy(['merge', id('overlaps')], scene.at)).toContain(`stays in the queue: ${waiting}.`);
+    const stash = `git -C ${shellWord(scene.folder)} stash push --include-untracked -- a.txt`;
+    const steps = `    To stash the changes (or commit them):\n  → ${stash}\n`;
+    expect(await scene.why(id('overlaps'))).toContain(steps);
+    expect(await printed(['status'], scene.at)).toContain(`→ ${stash}\n`);
+    expect(await printed(['queue'], scene.at)).toContain(stash);
+    const refusal = await refusedBy(['merge', id('overlaps')], scene.at);
+    expect(refusal).toContain(`stays in the queue: ${waiting}.\n${steps}    After that:\n  → copse merge `);
   });
 
   test('a waiting landing records its reason once, in any number of passes', async () => {

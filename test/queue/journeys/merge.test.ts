@@ -53,7 +53,7 @@ test('green changes land together, with one move of the target; a red one goes b
     /^(Landed cp-\w+ as [0-9a-f]{10}\n {4}Removed its worktree .+ and its branch cp-\S+\n){2}$/,
   );
   expect(merged.stderr).toMatch(
-    new RegExp(`Check "\\w+" failed \\(exit code \\d+\\); 2 runs failed on main with ${red} merged\\.`),
+    new RegExp(`Check "\\w+" failed twice \\(exit code \\d+\\), run on main with this branch merged\\.`),
   );
   expect(merged.stderr).toContain('expected 3 but got 4');
   expect(merged.stderr).toContain(`→ copse resume ${red}`);
@@ -63,7 +63,7 @@ test('green changes land together, with one move of the target; a red one goes b
 
   // A person answers for it: no check runs, and everybody can see who said so.
   expect(await printed(['merge', red, '--now'], scene.at)).toMatch(
-    new RegExp(`^Landed ${red} as [0-9a-f]{10} \\(unverified: its checks were skipped\\)\\n`),
+    new RegExp(`^Landed ${red} as [0-9a-f]{10} \\(without checks: its checks were skipped\\)\\n`),
   );
   expect(await scene.events()).toContainEqual(
     expect.objectContaining({ type: 'landing.checks_skipped', by: 'person:ada' }),
@@ -82,10 +82,10 @@ test('a conflict is refused, with checks or without', async () => {
   expect(scene.subjects().at(-1)).toBe('feat: first');
 });
 
-test('without checks it says that the landing is unverified', async () => {
+test('without checks it says that it landed without checks', async () => {
   const { scene, id } = await reviewed({ plain: PLAIN }, { hasChecks: false });
   expect(await scene.merge(id('plain'))).toMatch(
-    / \(unverified: there are no checks\)\n {4}Removed its worktree .+\n/,
+    / \(without checks: no checks are set\)\n {4}Removed its worktree .+\n/,
   );
 });
 

@@ -107,15 +107,15 @@ describe('pausing', () => {
     );
     expect(await refusedBy(['queue', 'pause'], scene.at)).toContain('already lands nothing');
     await printed(['queue', 'retry', stays, leaves], scene.at);
-    expect(await scene.up()).toContain('the queue is paused: release day');
+    expect(await scene.up()).toContain('the queue is paused (release day)');
     expect(scene.git('rev-parse', 'main')).toBe(tip);
     expect(await printed(['queue'], scene.at)).toMatch(/PAUSED for \d+s: nothing lands \(release day\)/);
     expect((await queueOf(scene)).entries).toMatchObject([
-      { task: stays, state: 'held', why: 'waits: the queue is paused: release day', range: null },
+      { task: stays, state: 'held', why: 'waits: the queue is paused (release day)', range: null },
       { task: leaves, state: 'held' },
     ]);
     expect(await refusedBy(['merge', stays], scene.at)).toBe(
-      `copse: ${stays} stays in the queue: the queue is paused: release day.\n  → copse queue resume\n  → copse queue cancel ${stays}\n`,
+      `copse: ${stays} stays in the queue: the queue is paused (release day).\n  → copse queue resume\n    To take it out of the queue:\n  → copse queue cancel ${stays}\n`,
     );
     const approved = await printed(['review', stays, '--approve'], scene.at);
     expect(commandsIn(approved)).toEqual(['copse queue resume']);
@@ -155,13 +155,15 @@ describe('pausing', () => {
     );
   });
 
-  test('paused accepting lands the queue, and new changes wait outside', async () => {
+  test('paused accepting lands the queue, and new changes wait in it', async () => {
     const {
       scene,
       ids: [inside, outside],
     } = await reviewed(['inside', 'outside']);
     await printed(['queue', 'retry', inside], scene.at);
-    await printed(['queue', 'pause', '--accept'], scene.at);
+    expect(await printed(['queue', 'pause', '--accept'], scene.at)).toContain(
+      '    Tasks in the queue still land. Tasks that join it from now on wait in it until you resume it.\n',
+    );
     await printed(['queue', 'retry', outside], scene.at);
     await scene.up();
     expect(await scene.statuses()).toEqual({ inside: 'done', outside: 'landing' });

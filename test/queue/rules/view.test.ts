@@ -18,7 +18,13 @@ import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { usualOf } from '../../../packages/copse/src/queue/rules/view/history.ts';
 import type { Batch, QueueState, BatchStage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
 import { type QueueRecords, viewQueue } from '../../../packages/copse/src/queue/rules/view/view.ts';
-import { rangeText, runText, standingText } from '../../../packages/copse/src/explain/rules/queue.ts';
+import {
+  rangeText,
+  runText,
+  stalledText,
+  standingOn,
+  standingText,
+} from '../../../packages/copse/src/explain/rules/queue.ts';
 import { named } from '../../../packages/copse/src/kernel/text.ts';
 import { spanText } from '../../../packages/copse/src/kernel/time.ts';
 
@@ -266,7 +272,7 @@ describe('an entry', () => {
     [
       'the queue lands nothing',
       { entries: one, queue: { paused: { accept: null, land: { since: ago(1), reason: 'release' } } } },
-      'waits: the queue is paused: release',
+      'waits: the queue is paused (release)',
     ],
     [
       'it came after the queue stopped accepting',
@@ -293,7 +299,7 @@ describe('an entry', () => {
         entries: [landing('a', { waiting: { kind: 'checks_unavailable', detail: 'no disk' } })],
         queue: { stalled: { since: ago(1), reason: { kind: 'checks_unavailable', detail: 'no disk' } } },
       },
-      'waits, because the queue is stalled',
+      'waits: the queue is stalled',
     ],
   ] as const satisfies readonly (readonly [string, Scene, string])[])(
     'is held, without an expected time, when %s',
@@ -360,6 +366,8 @@ describe('time', () => {
       ['0 s', '800 ms', '12 s', '119 s', '2 min', '59 min', '2 h', '2 h 15 min'],
     );
     expect(rangeText({ fromMs: 30_000, toMs: 180_000 })).toBe('30 s to 3 min');
+    expect(rangeText({ fromMs: 27, toMs: 258 })).toBe('27 to 258 ms');
+    expect(rangeText({ fromMs: 3_900_000, toMs: 8_000_000 })).toBe('65 min to 2 h 13 min');
     expect(rangeText({ fromMs: 130_000, toMs: 140_000 })).toBe('about 2 min');
   });
 });
@@ -435,25 +443,30 @@ describe('a queue', () => {
     ]);
   });
 
-  it('without checks says that landings are unverified, and has no slots', () => {
+  it('without checks says that none are set, and has no slots', () => {
     const seen = view({ entries: [landing('a')], more: { commands: [] } });
     expect(seen).toMatchObject({ hasChecks: false, slots: { busy: 0, of: 0 } });
     expect(seen.entries[0]).toMatchObject({ why: 'lands within 5 s', range: null });
   });
 
   it('counts recent landings, their duration, and the checks they cost', () => {
-    const landed = (name: string, minutes: number, tookMs: number) => ({
+    const landed = (name: string, minutes: number, tookMs: number, isVerified = true) => ({
       landing: landingId(name),
       task: taskId(name),
       commit: tip,
       at: ago(minutes * MINUTE),
       tookMs,
-      isVerified: true,
+      isVerified,
     });
     const recent = {
       greenMs: new Map(),
       runs: 2,
-      landed: [landed('a', 61, 1_000), landed('b', 59, 2_000), landed('c', 2, 9_000), landed('d', 1, 3_000)],
+      landed: [
+        landed('a', 61, 1_000),
+        landed('b', 59, 2_000),
+        landed('c', 2, 9_000),
+        landed('d', 1, 3_000, false),
+      ],
     };
     const entries = [landing('x', { queuedAt: ago(MINUTE) }), landing('y', { queuedAt: ago(9 * MINUTE) })];
     const seen = view({ entries, more: { recent } });
@@ -462,10 +475,38 @@ describe('a queue', () => {
       landedLastHour: 3,
       p50Ms: 2_000,
       p95Ms: 9_000,
-      checksPerLanded: 0.5,
+      // The last one landed without checks.
+      checksPerLanded: 2 / 3,
     });
     expect(seen.landed.map(({ task }) => task)).toEqual(['cp-d', 'cp-c', 'cp-b', 'cp-a']);
     expect(view({}).figures).toMatchObject({ oldestMs: null, p50Ms: null, checksPerLanded: null });
+  });
+});
+
+describe('words about a queue', () => {
+  const paused = { kind: 'paused', comment: 'release day' } as const;
+  const busy = { kind: 'checkout_busy', checkout: '/r', detail: 'a rebase' } as const;
+
+  it('name its branch beside the queue, not after the reason', () => {
+    expect(standingOn({ kind: 'held', reason: paused }, 'main')).toBe(
+      'waits: the queue of main is paused (release day)',
+    );
+    expect(standingOn({ kind: 'held', reason: busy }, 'main')).toBe(
+      'waits: the checkout at /r is busy: a rebase',
+    );
+    expect(standingOn({ kind: 'stalled' }, 'main')).toBe('waits: the queue of main is stalled');
+    expect(standingOn({ kind: 'no_checks' }, 'main')).toBe('lands within 5 s on main');
+  });
+
+  it('say once that it stalled', () => {
+    const main = 'main';
+    expect(stalledText({ id: main, reason: paused }, ' stalled')).toBe(
+      'the queue of main is paused (release day)',
+    );
+    expect(stalledText({ id: main, reason: busy }, '')).toBe(
+      'the queue of main: the checkout at /r is busy: a rebase',
+    );
+    expect(stalledText({ id: main, reason: busy }, ' stalled')).toMatch(/^the queue of main stalled: the ch/);
   });
 });
 

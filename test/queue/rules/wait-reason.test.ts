@@ -28,7 +28,7 @@ const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitRea
       'it depends on cp-d, which is pending',
     ],
     not_accepted: [{ kind: 'not_accepted', comment: null }, 'the queue accepts no new tasks'],
-    paused: [{ kind: 'paused', comment: 'release day' }, 'the queue is paused: release day'],
+    paused: [{ kind: 'paused', comment: 'release day' }, 'the queue is paused (release day)'],
     checkout_changed: [
       { kind: 'checkout_changed', checkout: '/x', files: ['a.txt', 'b.txt'] },
       'the checkout at /x has uncommitted changes in a.txt and 1 more',

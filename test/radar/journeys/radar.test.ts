@@ -82,7 +82,7 @@ describe('three finished branches, two of which change the same line', () => {
     expect(await refusedBy(['radar', id], scene.at)).toContain(
       `${id} has no live branch in this repository.`,
     );
-    await printed(['delete', id], scene.at);
+    await printed(['delete', id, '--yes'], scene.at);
   });
 
   test('a pair that moved since is not shown as known by commands that do not compare', async () => {

@@ -103,7 +103,7 @@ export function overviewOf(working: number): Overview {
         target: brand('main'),
         position: 1,
         of: 1,
-        why: 'is being checked',
+        why: 'being checked on main',
       },
     ],
     ready: [

@@ -26,7 +26,7 @@ test.each(['removed', 'removed, and the task deleted'])(
     git(first.worktree, 'commit', '--quiet', '--allow-empty', '--message=feat: unwanted');
     await printed(['cancel', first.task], at);
     await printed(['cleanup', first.task, '--force'], at);
-    if (how.includes('deleted')) await printed(['delete', first.task], at);
+    if (how.includes('deleted')) await printed(['delete', first.task, '--yes'], at);
     const second = await answer<WorkDocument>(['work', await newItemTask(at, 'linear', '12')], at);
     expect(git(second.worktree, 'log', '--format=%s')).not.toContain('unwanted');
     expect(second.branch).toBe('work/12-2');

@@ -16,7 +16,7 @@ test('a worktree with uncommitted files is rescued and removed; undo brings it b
   const at = newProject(area);
   const { task, worktree, branch } = await taken('Half done', at);
   writeFileSync(path.join(worktree, 'mine'), 'x');
-  const text = await printed(['delete', task], at);
+  const text = await printed(['delete', task, '--yes'], at);
   expect(text).toContain(`Deleted ${task} Half done\n    worktree ${worktree} removed\n    rescued as `);
   expect(existsSync(worktree)).toBe(false);
   expect((await copse(['show', task], at)).code).toBe(3);
@@ -29,7 +29,16 @@ test('--keep-worktree leaves worktree and branch, and says how to remove them', 
   const at = newProject(area);
   const { task, worktree, branch } = await taken('Kept', at);
   writeFileSync(path.join(worktree, 'mine'), 'x');
-  expect(await printed(['delete', task, '--keep-worktree'], at)).toBe(
+  const unasked = await copse(['delete', task, '--keep-worktree'], at);
+  expect(unasked).toMatchObject({
+    code: 4,
+    stdout: '',
+    stderr: [
+      `copse: Not deleted: without a terminal, Copse cannot ask whether to delete ${task}.`,
+      `    To delete it:\n  → copse delete ${task} --keep-worktree --yes\n`,
+    ].join('\n'),
+  });
+  expect(await printed(['delete', task, '--keep-worktree', '--yes'], at)).toBe(
     `Deleted ${task} Kept\n    worktree ${worktree} and branch ${branch} kept: copse cleanup ${task}\n`,
   );
   expect(readFileSync(path.join(worktree, 'mine'), 'utf8')).toBe('x');
@@ -46,7 +55,7 @@ test('a task in the queue leaves it; its branch with its commits stays', async (
   git(worktree, 'commit', '--quiet', '--message=feat: mine');
   await answer(['finish', task], at);
   expect(await answer(['queue'], at)).toMatchObject({ queues: [{ entries: [{ task }] }] });
-  const text = await printed(['delete', task], at);
+  const text = await printed(['delete', task, '--yes'], at);
   expect(text).toContain(`Deleted ${task} Queued\n    it left the queue\n    worktree ${worktree} removed\n`);
   expect(text).toContain(`    branch ${branch} kept\n`);
   expect(await answer(['queue'], at)).not.toMatchObject({ queues: [{ entries: [{ task }] }] });
@@ -58,7 +67,7 @@ test('a foreign process in the worktree keeps the task, and nothing is changed',
   const { task, worktree } = await taken('In use', at);
   const other = spawn('sleep', ['600'], { cwd: worktree });
   onTestFinished(() => void other.kill('SIGKILL'));
-  const { code, stderr } = await copse(['delete', task], at);
+  const { code, stderr } = await copse(['delete', task, '--yes'], at);
   expect(code).toBe(4);
   expect(stderr).toContain('Nothing was deleted.');
   expect(stderr).toContain(`→ copse delete ${task} --keep-worktree\n`);

@@ -34,7 +34,7 @@ describe('the gate looks at git there too', () => {
     const why = await scene.why(dirty);
     expect(why).toContain('left.txt');
     expect(why).not.toMatch(/new\.txt|a\.txt/);
-    expect(await scene.why(nothing)).toContain('Nothing was committed');
+    expect(await scene.why(nothing)).toContain('The agent made no commits');
     expect(await scene.statuses()).toEqual({ dirty: 'needs_attention', nothing: 'needs_attention' });
     expectUntouched(scene, ['?? left.txt']);
   });

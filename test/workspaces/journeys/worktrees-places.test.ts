@@ -315,7 +315,7 @@ describe('copse worktrees', () => {
     writeFileSync(path.join(worktree, 'mine'), 'x');
     await answer(['cleanup', task, '--force'], at);
     await answer(['undo', task], at);
-    await answer(['delete', task, '--keep-worktree'], at);
+    await answer(['delete', task, '--keep-worktree', '--yes'], at);
     expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, taskStatus: null }] });
     expect(await answer(['cleanup'], at)).toMatchObject({ removed: [], kept: [{ task }] });
     expect(await answer(['cleanup', task, '--force'], at)).toMatchObject({ removed: [{ task }] });

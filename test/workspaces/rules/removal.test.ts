@@ -281,11 +281,8 @@ describe('a removal', () => {
   it('says in a whole sentence why a worktree was kept', () => {
     const of = (why: 'conflict' | 'debugging', detail: string) =>
       decide({ disposition: { is: 'kept', why, detail, since: timestamp(1) } }, requests.sweep);
-    expect(
-      of('conflict', 'The branch of cp-0001 conflicts with main, which moved meanwhile:\n  a.txt'),
-    ).toMatchObject({
-      reason:
-        'The worktree of cp-0001 is kept. The branch of cp-0001 conflicts with main, which moved meanwhile.',
+    expect(of('conflict', 'The branch of cp-0001 conflicts with main:\n  a.txt')).toMatchObject({
+      reason: 'The worktree of cp-0001 is kept. The branch of cp-0001 conflicts with main.',
     });
     expect(of('debugging', '')).toMatchObject({
       reason: 'The worktree of cp-0001 is kept. Its agent did not finish.',

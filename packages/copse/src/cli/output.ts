@@ -7,7 +7,7 @@ import { splitRemark } from '../kernel/shell.ts';
 import { shown } from '../kernel/text.ts';
 import type { Failure } from '../operations/failure.ts';
 import type { Host } from './host.ts';
-import { stepLines } from './after/next-steps.ts';
+import { stepLines } from './after/step-lines.ts';
 
 type Style = Parameters<typeof styleText>[0];
 

@@ -17,7 +17,7 @@ const labels = z
 const onlyFrom = z
   .array(text)
   .min(1)
-  .describe('Only work items for which one of these people asked become tasks; default: everyone who may.')
+  .describe('Only work items that one of these people asked for become tasks; default: no limit.')
   .optional();
 
 const common = {

@@ -9,6 +9,8 @@ import { answer } from './scenario.ts';
 export class Narrator {
   readonly #context: Pick<RunContext, 'board' | 'rescues'>;
   readonly #told = new Set<string>();
+  /** Tasks whose last dependency is done, as far as the viewer was told. */
+  readonly #promoted = new Set<TaskId>();
 
   constructor(context: Pick<RunContext, 'board' | 'rescues'>) {
     this.#context = context;
@@ -16,6 +18,9 @@ export class Narrator {
 
   async about(event: BoardEvent): Promise<string | undefined> {
     switch (event.type) {
+      case 'task.promoted':
+        this.#promoted.add(event.id);
+        return undefined;
       case 'task.crashed':
         return this.#aboutCrash(event.id);
       case 'task.handed_back':
@@ -41,6 +46,7 @@ export class Narrator {
       const task = await this.#context.board.get('task', id);
       // A task that just landed may still count as busy.
       if (task?.state.status !== 'ready' || task.dependsOn.includes(why.task)) continue;
+      if (task.dependsOn.length > 0 && !this.#promoted.has(id)) continue;
       const [own, other] = why.areas;
       return this.#once(
         'area',

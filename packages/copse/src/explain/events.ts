@@ -6,7 +6,7 @@ import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import { spanText } from '../kernel/time.ts';
-import { waitText } from './rules/queue.ts';
+import { stalledText, waitText } from './rules/queue.ts';
 import {
   attentionText,
   delayText,
@@ -135,7 +135,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'queue.retried':
       return line('retry', 'progress', null, `the queue of ${event.id} runs its checks again now`);
     case 'queue.stalled':
-      return line('stalled', 'bad', null, `the queue of ${event.id}: ${firstLine(waitText(event.reason))}`);
+      return line('stalled', 'bad', null, stalledText(event, ''));
     case 'queue.moving':
       return line('moving', 'progress', null, `the queue of ${event.id} moves again`);
     case 'workspace.escaped': {

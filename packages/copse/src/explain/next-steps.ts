@@ -11,16 +11,18 @@ import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../
 import { shellWord, splitFirstStep } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
+import { waitSteps } from './rules/wait-steps.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id, state } = task;
-  const cancel = `copse cancel ${id}`;
+  const cancel = `copse cancel ${id} # to give it up`;
   const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
   const byAgent = async () =>
     (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
   const continuing = async () =>
-    `${await byAgent()} # ${(await hasAgent(context, task)) ? 'to let its agent continue' : 'to continue yourself'}`;
+    (await hasAgent(context, task)) ? `${await byAgent()} # to let its agent continue` : yourself();
+  const yourself = async () => untilFinished(`${await byHand()} # to continue yourself`, id);
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
@@ -45,9 +47,11 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'needs_attention': {
       if (state.because === 'conflict') return [...(await conflictSteps(context, task)), cancel];
       const why =
-        state.because === 'accept' ? 'to land it although its accept command failed' : 'after your fix';
+        state.because === 'accept'
+          ? 'to land it although its accept command failed'
+          : 'if you fixed it without copse work';
       return [
-        ...new Set([await continuing(), `${await byHand()} # to continue yourself`]),
+        ...new Set([await continuing(), await yourself()]),
         ...(canMerge(state) ? [`copse merge ${id} # ${why}`] : []),
         ...(isWithoutResult(state)
           ? [`${await byHand()} && copse finish ${id} --no-changes # if there is nothing to change`]
@@ -70,6 +74,11 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     default:
       return unreachable(state);
   }
+}
+
+/** `copse merge` refuses a task that a person holds. */
+function untilFinished(step: string, id: TaskId): string {
+  return `${step} (end with copse finish ${id})`;
 }
 
 /** What Copse asks for before a restart can succeed. */
@@ -102,8 +111,13 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
     : [];
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
-  if (!(await hasWorktree(context, task))) return [...byAgent, `copse work ${id} # to resolve it yourself`];
-  return [...byAgent, `copse sync ${id} --conflict # to resolve it yourself, then copse merge ${id}`];
+  if (!(await hasWorktree(context, task)))
+    return [...byAgent, untilFinished(`copse work ${id} # to resolve it yourself`, id)];
+  const byHand = [
+    `copse sync ${id} --conflict # to resolve it yourself`,
+    `copse merge ${id} # after your commit`,
+  ];
+  return [...byAgent, ...byHand];
 }
 
 /** A merge, rebase or the like that is not finished in its worktree on this machine. */
@@ -154,13 +168,17 @@ async function hasAgent(
   });
 }
 
-/** What lets it land: the end of a pause, or a leader for its queue. */
+/** What lets it land: the end of a pause, files that a person commits or stashes, or a leader for its queue. */
 async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
   const paused = await loadPaused(context.board, landing);
   if (paused !== undefined) return [paused.resume];
   const place = landing && (await loadPlace(context, context.landing, landing));
-  return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [];
+  if (place === undefined) return [];
+  const { entry, queue } = place;
+  const held = entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason;
+  const steps = held === undefined ? [] : waitSteps(held);
+  return [...steps, ...(entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [])];
 }
 
 /** A command that was given once is unknown to the next command. */

@@ -13,10 +13,12 @@ import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
+import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
-import { canMerge, nextSteps } from './next-steps.ts';
+import { withBaseNow } from './base-now.ts';
+import { canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
 import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
@@ -30,7 +32,8 @@ import {
   rankNeeds,
   waitsForPerson,
 } from './rules/overview.ts';
-import { standingText, waitText } from './rules/queue.ts';
+import { standingOn, standingText, waitText } from './rules/queue.ts';
+import { waitSteps } from './rules/wait-steps.ts';
 import {
   attentionDetails,
   beginsWithClause,
@@ -77,7 +80,7 @@ export async function loadOverview(
       context,
       agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
     ),
-    landing: queues.flatMap(landingOf),
+    landing: queues.flatMap(landingOf).filter(({ task }) => !isAsked.has(task)),
     ready:
       counts.ready > 0 && readyLimit > 0
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
@@ -107,8 +110,9 @@ async function needsOfTasks(
 ): Promise<readonly Need[]> {
   const statuses = statusesForPeople.filter((status) => counts[status] > 0);
   const needs: Need[] = [];
-  for (const task of await context.board.tasks({ statuses, order: 'urgent' })) {
-    const why = (await isBeingResolved(context.board, task)) ? undefined : needOf(task);
+  for (const stopped of await context.board.tasks({ statuses, order: 'urgent' })) {
+    const task = await withBaseNow(context, stopped);
+    const why = (await isBeingResolved(context.board, task)) ? undefined : await needWith(context, task);
     if (why === undefined) continue;
     const plan = await plannedRestart(context.board, task, context.policy);
     const restart = restartText(plan, context.clock.now());
@@ -143,13 +147,23 @@ async function needsOfPending(
     const task = await context.board.get('task', id);
     if (task?.state.status !== 'pending') return [];
     const { title, state, agent } = task;
-    const reason = dependsOnCancelled(over);
+    const reason = capitalised(dependsOnCancelled(over));
     const [step = `copse why ${id}`] = await nextSteps(context, task);
     const about = { task: id, title, status: state.status, since: state.since, agent };
     const words = { reason, details: sentence(reason), command: splitRemark(step).command };
     return [{ ...about, kind: 'dependency', ...words }];
   });
   return (await Promise.all(needs)).flat();
+}
+
+/** As `needOf`; of a merge that a person began in its worktree: how to go on with it. */
+async function needWith(context: LookContext, task: TaskSummary): Promise<ReturnType<typeof needOf>> {
+  const need = needOf(task);
+  const isConflict = task.state.status === 'needs_attention' && task.state.because === 'conflict';
+  const unfinished = need !== undefined && isConflict ? await unfinishedIn(context, task) : null;
+  if (need === undefined || unfinished === null) return need;
+  const text = capitalised(unfinishedText(unfinished.operation));
+  return { ...need, reason: `${text}: resolve and commit it, then copse merge ${task.id}` };
 }
 
 /** Undefined: it goes on without a person. */
@@ -169,7 +183,8 @@ function needOf(
       };
     case 'in_review': {
       const { pullRequest } = state;
-      if (pullRequest?.is === 'wanted') return undefined;
+      // An orchestrator pushes it next; what it failed at, a person may have to repair.
+      if (pullRequest?.is === 'wanted' && pullRequest.note === null) return undefined;
       const text = capitalised(reason);
       return { kind: 'review', reason: text, details: pullRequest === null ? text : summarise(pullRequest) };
     }
@@ -256,7 +271,9 @@ function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
     const words = waitText(reason);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
     const said = `The queue waits: ${firstLine(words)}`;
-    return { ...about, kind: 'landing', reason: said, details: words, command: 'copse queue' };
+    const [step = 'copse queue'] = waitSteps(reason);
+    const { command } = splitRemark(step);
+    return { ...about, kind: 'landing', reason: said, details: words, command };
   }
   return undefined;
 }
@@ -300,7 +317,7 @@ function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
     target,
     position,
     of: entries.length,
-    why: standingText(standing),
+    why: position === 1 ? standingOn(standing, target) : standingText(standing),
     ...(standing.kind === 'no_leader' && { isUnled: true }),
   }));
 }

@@ -33,6 +33,7 @@ import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
 import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
+import { withBaseNow } from './base-now.ts';
 import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
@@ -64,10 +65,11 @@ export async function whyTask(
   id: TaskId,
   { isOrchestrated }: { readonly isOrchestrated: boolean },
 ): Promise<Outcome<Why>> {
-  const task = await context.board.get('task', id);
-  if (task === undefined) {
+  const found = await context.board.get('task', id);
+  if (found === undefined) {
     return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
+  const task = await withBaseNow(context, found);
   const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
     ...(ready?.because ?? (await reasonsOf(context, task))),
@@ -177,7 +179,7 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
       forPerson(state.reason),
     ];
   const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
-  return [`It needs you: ${text}${/[.?!…:]$/.test(text) ? '' : '.'}`, ...more];
+  return [`It needs you. ${sentence(text)}`, ...more];
 }
 
 async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -413,7 +415,7 @@ function stallLines(stalled: StoredWaitReason | undefined, standing: EntryStandi
   if (stalled === undefined) return [];
   const why = waitText(stalled);
   if (standing.kind === 'held' && waitText(standing.reason) === why) return [];
-  return [`It waits, because the queue is stalled: ${why}.`];
+  return [standing.kind === 'stalled' ? `It waits: ${why}.` : sentence(why)];
 }
 
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {

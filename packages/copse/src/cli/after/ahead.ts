@@ -7,6 +7,7 @@ import { describeUntaken, heldHere, lackOfAgents } from '../../explain/rules/wai
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
+import { printProse } from '../screen/screen.ts';
 import { printSteps } from './next-steps.ts';
 import { withBoard } from '../with-board.ts';
 
@@ -18,7 +19,7 @@ export async function printAhead(
 ): Promise<void> {
   if (sessionFrom(cli.env) !== undefined) return;
   const { text, commands } = await loadAhead(cli, policy, task);
-  if (text !== null) cli.output.line(cli.output.style('dim', `    ${text}`));
+  if (text !== null) printProse(cli.output, cli.output.style('dim', `    ${text}`), 4);
   printSteps(cli.output, commands);
 }
 

@@ -1,19 +1,17 @@
-/** How next commands are printed: one for each arrow, ready to be pasted, and a remark on the line above it. */
+/** How next commands are printed: one for each arrow. */
 
-import { splitRemark } from '../../kernel/shell.ts';
+import type { Output } from '../output.ts';
+import { printProse } from '../screen/screen.ts';
+import { stepLines } from './step-lines.ts';
 
-/** As much of an output as this needs: the output itself prints failures with these lines. */
-interface Printer {
-  line(text: string): void;
-  style(style: 'dim', text: string): string;
+export function printSteps(output: Output, steps: readonly string[]): void {
+  for (const line of steps.flatMap(stepLines)) printStep(output, line, output.style('dim', line));
 }
 
-export function stepLines(step: string): readonly string[] {
-  const { command, remark } = splitRemark(step);
-  const above = remark === null ? [] : [`    ${remark.charAt(0).toUpperCase()}${remark.slice(1)}:`];
-  return [...above, `  → ${command}`];
+/** A command stays in one line, to be copied; a remark or an advice is broken between words. */
+export function printStep(output: Output, line: string, styled = line): void {
+  if (/^ *(?:→ )?[A-Z]/.test(line)) printProse(output, styled, REMARK_AT);
+  else output.line(styled);
 }
 
-export function printSteps(output: Printer, steps: readonly string[]): void {
-  for (const line of steps.flatMap(stepLines)) output.line(output.style('dim', line));
-}
+const REMARK_AT = 4;

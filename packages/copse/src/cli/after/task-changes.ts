@@ -16,11 +16,13 @@ import { printAhead } from './ahead.ts';
 export async function printStarted(
   cli: Cli,
   context: RunContext,
-  { task, agent, act }: GoneOn & { readonly act: string },
+  { task, agent, act }: GoneOn & { readonly act: 'Restarted' | 'Resumed' | 'Sent back' },
 ): Promise<void> {
   const { output } = cli;
   const { id, title } = task;
-  output.line(`${output.style('cyan', act)} ${id} ${shown(title)}`);
+  if (agent === null && act !== 'Sent back')
+    output.line(`${output.style('cyan', id)} is ready to start again: ${shown(title)}`);
+  else output.line(`${output.style('cyan', act)} ${id} ${shown(title)}`);
   if (agent === null) await printAhead(cli, context, task);
   else output.line(`    ${agentNamed(shown(agent))} is working on it: copse logs ${id} --follow`);
 }

@@ -45,6 +45,7 @@ export async function doAnswer(
       return answerQuestion(context, task, { isAllowed: false, message: text, question });
     case 'restart':
     case 'restart_with':
+    case 'restart_told':
       return restartTask(context, task, { answer: text });
     case 'approve':
       return approve(context, task, head);
@@ -78,6 +79,7 @@ export async function undoAnswer(
     }
     case 'restart':
     case 'restart_with':
+    case 'restart_told':
     case 'resume':
     case 'resume_with':
     case 'send_back':

@@ -9,6 +9,7 @@ export type AnswerKind =
   | 'deny_with'
   | 'restart'
   | 'restart_with'
+  | 'restart_told'
   | 'approve'
   | 'send_back'
   | 'resume'
@@ -36,6 +37,11 @@ export const answerWords: Readonly<Record<AnswerKind, AnswerWords>> = {
     done: 'restarted with your answer',
     asks: 'Your answer to the agent:',
   },
+  restart_told: {
+    label: 'restart with a message',
+    done: 'restarted with your message',
+    asks: 'Your message to the agent:',
+  },
   approve: { label: 'approve', done: 'approved, queued to land' },
   send_back: { label: 'send back with a comment', done: 'sent back', asks: 'What should the agent change?' },
   resume: { label: 'resume', done: 'resumed' },
@@ -54,7 +60,7 @@ const answers: Readonly<Record<NeedKind, Readonly<Record<string, AnswerKind>>>> 
   question: { t: 'restart_with', r: 'restart', c: 'cancel' },
   review: { a: 'approve', t: 'send_back', c: 'cancel' },
   attention: { r: 'resume', t: 'resume_with', a: 'queue', c: 'cancel' },
-  failed: { r: 'restart', t: 'restart_with', c: 'cancel' },
+  failed: { r: 'restart', t: 'restart_told', c: 'cancel' },
   waiting: { c: 'cancel' },
   landing: { r: 'retry' },
   dependency: { c: 'cancel' },

@@ -17,8 +17,8 @@ import { OperationFailed } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { patchForReader } from '../screen/diff-text.ts';
-import { fields } from '../screen/render.ts';
-import { wrapped } from '../screen/screen.ts';
+import { fields, indented } from '../screen/render.ts';
+import { printProse, wrapped } from '../screen/screen.ts';
 
 const kindWords: Readonly<Record<NeedKind, string>> = {
   permission: 'asks for permission',
@@ -130,5 +130,5 @@ async function showLogs({ cli, need }: LookedAt): Promise<void> {
 async function showWhy({ cli, context, need }: LookedAt): Promise<void> {
   const why = await whyTask(context, need.task, { isOrchestrated: await isOrchestrated(cli) });
   const because = why.kind === 'done' ? why.value.because : [why.refusal.reason];
-  for (const line of because) cli.output.line(`    ${shown(line).replaceAll('\n', '\n    ')}`);
+  for (const line of because) printProse(cli.output, indented(shown(line), 4));
 }

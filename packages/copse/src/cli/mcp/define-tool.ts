@@ -9,7 +9,7 @@ import { Unavailable } from '../../kernel/unavailable.ts';
 import { OperationFailed, type Failure, fail } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
-import { stepLines } from '../after/next-steps.ts';
+import { stepLines } from '../after/step-lines.ts';
 import type { Tool } from './server.ts';
 
 interface Parameter {

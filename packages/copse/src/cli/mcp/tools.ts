@@ -101,7 +101,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         name: 'artifact_add',
         title: 'Add a result',
         description:
-          'Add a file or a URI to the results of your task. A file is copied; it must be in your worktree, or in the folder of a task without one. A URI is kept as text.',
+          'Add a file or a URI to the results of your task. A file is copied; it must be in your worktree or, for a task without a worktree, in its folder. A URI is kept as text.',
       },
       {
         file_or_uri: {

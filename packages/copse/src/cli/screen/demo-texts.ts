@@ -50,7 +50,11 @@ export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }:
   }
   heading('Look around');
   const link = launcherToLink(cli);
-  if (link !== undefined) output.line(`  ln -s ${shellWord(link)} ~/.local/bin/copse`);
+  if (link !== undefined) {
+    output.line('  To call copse by its name:');
+    output.line(`    ln -s ${shellWord(link)} ~/.local/bin/copse`);
+    output.line('  Then:');
+  }
   output.line(`  cd ${shellWord(folder)}`);
   output.line('  copse list; copse events; git log -p; cat agents/ada.sh');
   heading('Next, in your own repository');

@@ -6,6 +6,7 @@
  */
 
 import { age } from '../../explain/rules/amounts.ts';
+import { capitalised } from '../../explain/rules/status.ts';
 import type {
   LandingTask,
   NeedKind,
@@ -39,10 +40,10 @@ export function panelLines(overview: Overview, size: PanelSize, style: StyleText
 }
 
 /** Tasks that have no section: how to list them, if there is room. */
-function notListed({ counts }: Overview, room: number): readonly string[] {
+function notListed(overview: Overview, room: number): readonly string[] {
   const lines = (['pending', 'paused'] as const)
-    .filter((status) => counts[status] > 0)
-    .map((status) => `${counts[status]} ${status}: copse list --status ${status}`);
+    .filter((status) => countOthers(overview, status) > 0)
+    .map((status) => `${capitalised(status)} tasks: copse list --status ${status}`);
   return lines.length > 0 && lines.length < room ? ['', ...lines] : [];
 }
 
@@ -63,10 +64,12 @@ export function panels(
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
 }
 
-/** Those that need a person are counted together. */
+/** Those that need a person are counted together, and only there. */
 const countWords = [
   ['in_progress', 'working'],
   ['landing', 'landing'],
+  ['needs_attention', 'being resolved'],
+  ['in_review', 'in review'],
   ['ready', 'ready'],
   ['pending', 'pending'],
   ['paused', 'paused'],
@@ -74,14 +77,10 @@ const countWords = [
   ['cancelled', 'cancelled'],
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
-function countsLine({ counts, needsYou }: Overview): string {
-  // A running agent that waits for a person is one of those that need you; so is a task that cannot start.
-  const asking = (status: TaskStatus) =>
-    status === 'in_progress' || status === 'pending'
-      ? needsYou.filter((need) => need.status === status).length
-      : 0;
+function countsLine(overview: Overview): string {
+  const { needsYou } = overview;
   const others = countWords
-    .map(([status, word]) => [counts[status] - asking(status), word] as const)
+    .map(([status, word]) => [countOthers(overview, status), word] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`);
   const needs =
@@ -89,16 +88,22 @@ function countsLine({ counts, needsYou }: Overview): string {
   return [...needs, ...others].join(' · ') || 'No tasks';
 }
 
+/** Tasks with this status that go on without a person. */
+function countOthers({ counts, needsYou }: Overview, status: TaskStatus): number {
+  return counts[status] - needsYou.filter((need) => need.status === status).length;
+}
+
 function remarks({ counts, needsYou, landing, isOrchestrated, noAgents }: Overview): readonly string[] {
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
   if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
   const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
   const isLandingUpToYou = !isOrchestrated && landing.some(({ isUnled }) => isUnled);
+  const isIdle = !isOrchestrated && !isOver;
+  // An agent that is missing does.
+  const isAsked = needsYou.length > 0 || isLandingUpToYou || (isIdle && noAgents !== null);
   return [
-    ...(needsYou.length === 0 && !isLandingUpToYou ? ['Nothing needs you.'] : []),
-    ...(isOrchestrated || isOver
-      ? []
-      : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
+    ...(isAsked ? [] : ['Nothing needs you.']),
+    ...(!isIdle ? [] : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
 }
 
@@ -254,10 +259,9 @@ const MOST_PHASE = 11;
 
 function landingItems(landing: readonly LandingTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {
   const rows = landing.map((one) => {
-    const { task, title, position, of, target, why } = one;
+    const { task, title, position, of, why } = one;
     const beginning = `${look.style('green', head('>', one, at))} ${position}/${of}`;
-    const more = `${why.replace(/^is /, '')}${position === 1 ? ` on ${target}` : ''}`;
-    return { task, beginning, title, more };
+    return { task, beginning, title, more: why };
   });
   return rowItems(rows, look.waitLines, look);
 }

@@ -8,6 +8,8 @@ import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';
+import { waitSteps } from '../../explain/rules/wait-steps.ts';
+import { stepLines } from '../after/next-steps.ts';
 
 type Style = Parameters<Output['style']>[0];
 
@@ -37,6 +39,9 @@ export function queueLines(
     output.style('bold', headline(queue)),
     ...figureLines(queue).map((line) => output.style('dim', `  ${line}`)),
     ...alarms(queue, { now, hasAgents }).map((line) => `  ${output.style('red', shown(line))}`),
+    ...(queue.stalled === null ? [] : waitSteps(queue.stalled.reason))
+      .flatMap(stepLines)
+      .map((line) => output.style('dim', line)),
     ...checkLines(queue, output, now),
     ...entryLines(queue, output, now),
     ...(queue.entries.length === 0 ? landedLines(queue.landed, output, now) : []),
@@ -48,7 +53,7 @@ function headline({ target, entries, slots, hasChecks, train }: QueueView): stri
   if (entries.length === 0) return `${name}: the queue is empty`;
   const parts = [
     `${entries.length} in the queue`,
-    ...(hasChecks ? [`${slots.busy} of ${slots.of} slots busy`] : ['no checks: what lands is unverified']),
+    ...(hasChecks ? [`${slots.busy} of ${slots.of} slots busy`] : ['no checks are set']),
     ...(train > 0 ? [`${train} passed`] : []),
   ];
   return `${name}: ${parts.join(' · ')}`;
@@ -57,12 +62,14 @@ function headline({ target, entries, slots, hasChecks, train }: QueueView): stri
 function figureLines({ figures, entries, hasChecks }: QueueView): readonly string[] {
   const { oldestMs, landedLastHour, p50Ms, p95Ms, checksPerLanded } = figures;
   const parts = [
-    ...(oldestMs === null || entries.length === 0 ? [] : [`oldest ${spanText(oldestMs)}`]),
+    ...(oldestMs === null || entries.length === 0 ? [] : [`oldest waits ${spanText(oldestMs)}`]),
     `${landedLastHour} landed in 1 h`,
     ...(p50Ms === null || p95Ms === null
       ? []
       : [`time to land: p50 ${spanText(p50Ms)}, p95 ${spanText(p95Ms)}`]),
-    ...(checksPerLanded === null || !hasChecks ? [] : [`${checksPerLanded.toFixed(1)} checks per landing`]),
+    ...(checksPerLanded === null || !hasChecks
+      ? []
+      : [`${checksPerLanded.toFixed(1)} checks per checked landing`]),
   ];
   return [parts.join(' · ')];
 }
@@ -128,12 +135,12 @@ function entryLines({ entries }: QueueView, output: Output, now: Timestamp): rea
 
 function rangeOf({ state, range }: EntryView): string {
   if (state === 'landing') return 'now';
-  return range === null ? '' : rangeText(range);
+  return range === null ? '' : `lands in ${rangeText(range)}`;
 }
 
 function landedLines(landed: readonly RecentLanding[], output: Output, now: Timestamp): readonly string[] {
   return landed.map(({ task, commit, at, tookMs, isVerified }) => {
-    const checked = isVerified ? 'checked' : 'unverified';
+    const checked = isVerified ? 'checked' : 'without checks';
     const what = `as ${commit.slice(0, 10)}, ${checked}, ${spanText(tookMs)} after it was queued`;
     return `  ${output.style('green', 'landed')} ${task} ${age(at, now)} ago ${what}`;
   });
@@ -141,6 +148,6 @@ function landedLines(landed: readonly RecentLanding[], output: Output, now: Time
 
 /** What `copse why` and `copse list` say about one entry. */
 export function entryText({ position, state, standing, range }: EntryView): string {
-  const time = range === null || state === 'landing' ? '' : ` (${rangeText(range)})`;
+  const time = range === null || state === 'landing' ? '' : ` (lands in ${rangeText(range)})`;
   return `number ${position}: ${standingText(standing)}${time}`;
 }

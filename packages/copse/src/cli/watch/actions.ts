@@ -45,8 +45,8 @@ export const actions: readonly Action[] = [
   },
   {
     key: 's',
-    label: () => 'send back',
-    help: 'send it back to its agent with a comment',
+    label: ({ status }) => (status === 'needs_attention' ? 'resume' : 'send back'),
+    help: 'let its agent continue, with a comment',
     isPossible: isReviewable,
   },
   {

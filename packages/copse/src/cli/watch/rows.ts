@@ -53,9 +53,14 @@ function rowOf(
 export function filtered(overview: Overview, filter: string): Overview {
   if (filter.trim() === '') return overview;
   const keep = <T extends object>(tasks: readonly T[]) => tasks.filter((task) => matches(task, filter));
+  const needsYou = keep(overview.needsYou);
+  const counts = { ...overview.counts };
+  // A task that needs you is counted nowhere else, also while it is hidden.
+  for (const need of overview.needsYou) if (!needsYou.includes(need)) counts[need.status] -= 1;
   return {
     ...overview,
-    needsYou: keep(overview.needsYou),
+    counts,
+    needsYou,
     working: keep(overview.working),
     landing: keep(overview.landing),
     ready: keep(overview.ready),

@@ -66,7 +66,7 @@ const needKeys: Readonly<Record<NeedKind, string | null>> = {
   permission: 'a: allow or deny',
   question: 'a: answer',
   review: 'A: approve, s: send back',
-  attention: 's: send back, A: approve',
+  attention: 's: resume, A: approve',
   failed: 'r: restart',
   waiting: 'l: logs',
   landing: null,
@@ -74,7 +74,7 @@ const needKeys: Readonly<Record<NeedKind, string | null>> = {
 };
 
 function keysFor({ kind, hasNothingToLand, hasTerminal }: NeedsYou): string | null {
-  if (kind === 'attention' && hasNothingToLand) return 's: send back, c: cancel';
+  if (kind === 'attention' && hasNothingToLand) return 's: resume, c: cancel';
   return kind === 'waiting' && hasTerminal ? 't: attach' : needKeys[kind];
 }
 

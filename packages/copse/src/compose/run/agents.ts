@@ -113,7 +113,7 @@ function unusableBecause(
     default:
       return isInstalled(runtime)
         ? null
-        : `The agent ${name} needs ${runtime}, which is not installed: ${installCommand(runtime)}.`;
+        : `Agent ${name} needs the program ${runtime}, which is not installed: ${installCommand(runtime)}.`;
   }
 }
 

@@ -29,7 +29,9 @@ const runs = {
     .prefault(missed),
   overlap: z
     .enum(['skip', 'queue'])
-    .describe('A time that comes while the last run goes on: skip it, or start once when that run has ended.')
+    .describe(
+      'If the last run has not ended at the next time: skip that time, or start once when the run has ended.',
+    )
     .prefault(overlap),
 };
 

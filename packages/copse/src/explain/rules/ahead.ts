@@ -55,7 +55,7 @@ export function aheadOf(
             text: `${NONE_RUNS}, so it waits in the queue until you land it${noAgents === null ? ' or start one' : ''}.`,
             commands: [
               `copse merge ${id} # to land it now`,
-              ...(noAgents === null ? ['copse orchestrate'] : []),
+              ...(noAgents === null ? ['copse orchestrate # to let an orchestrator land it'] : []),
             ],
           };
     case 'in_review':

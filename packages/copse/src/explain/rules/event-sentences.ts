@@ -9,7 +9,7 @@ import { spanText } from '../../kernel/time.ts';
 import type { Verdict } from '../../queue/rules/check.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import { usageText } from './amounts.ts';
-import { waitText } from './queue.ts';
+import { stalledText, waitText } from './queue.ts';
 import { oneLine, waitingClause } from './reason.ts';
 import { attentionText, delayText, doneText, failedText, resolvedByText, stuckClause } from './status.ts';
 import { passCauses } from '../../intake/rules/schedule.ts';
@@ -117,7 +117,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
     `the queue of ${id} ${what === 'accept' ? 'accepts tasks' : 'lands'} again`,
   'queue.retried': ({ id }) => `the queue of ${id} runs its checks again`,
   'queue.decided': ({ id }) => `the queue of ${id} planned its next checks`,
-  'queue.stalled': ({ id, reason }) => `the queue of ${id} stalled: ${oneLine(waitText(reason))}`,
+  'queue.stalled': ({ id, reason }) => stalledText({ id, reason }, ' stalled'),
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
   'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
   'artifact.added': ({ kind, address, content }) =>

@@ -16,7 +16,7 @@ export interface Overview {
   readonly needsYou: readonly NeedsYou[];
   /** Without those that need you. Oldest first, so that lines keep their place. */
   readonly working: readonly WorkingTask[];
-  /** In the order of the queue. */
+  /** Without those that need you. In the order of the queue. */
   readonly landing: readonly LandingTask[];
   /** The most urgent ones first; `counts.ready` says how many there are in all. */
   readonly ready: readonly ReadyTask[];

@@ -62,8 +62,22 @@ export function waitText(stored: StoredWaitReason): string {
   }
 }
 
+/** Of a queue that stalled: `the queue of main is paused`, or the queue with `verb` and why. */
+export function stalledText(
+  { id, reason }: { readonly id: string; readonly reason: StoredWaitReason },
+  verb: '' | ' stalled',
+): string {
+  const why = (waitText(reason).split('\n', 1)[0] ?? '').replace(/[:;.]$/, '');
+  const own = whyOf(id, why);
+  return own === why ? `the queue of ${id}${verb}: ${why}` : own;
+}
+
+function whyOf(queue: string, why: string): string {
+  return why.replace(/^the queue\b/, () => `the queue of ${queue}`);
+}
+
 function withComment(text: string, comment: string | null): string {
-  return comment === null ? text : `${text}: ${comment}`;
+  return comment === null ? text : `${text} (${comment})`;
 }
 
 /** `It is being checked with cp-a1b2.` */
@@ -84,7 +98,7 @@ export function standingText(standing: EntryStanding): string {
     case 'held':
       return `waits: ${waitText(standing.reason)}`;
     case 'stalled':
-      return 'waits, because the queue is stalled';
+      return 'waits: the queue is stalled';
     case 'no_leader':
       return noLeaderText(standing);
     case 'unchecked':
@@ -115,6 +129,23 @@ export function standingText(standing: EntryStanding): string {
       return `passed; the train up to ${standing.upTo ?? 'its end'} is being checked`;
     default:
       return unreachable(standing);
+  }
+}
+
+/** The same with the branch that it lands on, where that branch fits into the words. */
+export function standingOn(standing: EntryStanding, target: string): string {
+  const text = standingText(standing);
+  switch (standing.kind) {
+    case 'held':
+    case 'stalled':
+      return `waits: ${whyOf(target, text.slice('waits: '.length))}`;
+    case 'landing':
+    case 'unchecked':
+    case 'no_checks':
+    case 'checking':
+      return `${text} on ${target}`;
+    default:
+      return text;
   }
 }
 
@@ -182,10 +213,13 @@ export function pauseText(what: QueueSwitch, { reason }: Pause): string {
   return reason === null ? PAUSED[what] : `${PAUSED[what]} (${reason})`;
 }
 
-/** `about 2 min`, `30 s to 2 min`. */
+/** `about 2 min`, `30 s to 2 min`, `27 to 258 ms`. */
 export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): string {
   const [from, to] = [spanText(fromMs), spanText(toMs)];
-  return from === to ? `about ${to}` : `${from} to ${to}`;
+  if (from === to) return `about ${to}`;
+  const unitOf = (span: string) => /^\d+ (\S+)$/.exec(span)?.[1];
+  const isSameUnit = unitOf(from) !== undefined && unitOf(from) === unitOf(to);
+  return `${isSameUnit ? Number.parseInt(from, 10) : from} to ${to}`;
 }
 
 interface RedCheck {
@@ -201,15 +235,15 @@ interface Submitted {
 
 /** Why checks hand a change back, with the output of the one that failed. */
 export function redText(
-  { task, target }: Submitted,
+  { target }: Pick<Submitted, 'target'>,
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
   const what = isTimeout ? 'timed out' : 'failed';
-  const where = `on ${shown(target)} with ${task} merged`;
-  if (failure === undefined) return `The checks ${what} twice ${where}.`;
+  const where = `run on ${shown(target)} with this branch merged`;
+  if (failure === undefined) return `The checks ${what} twice, ${where}.`;
   const { reason, log, tail } = failure;
   return [
-    `${reason.replace(/\.$/, '')}; 2 runs ${what} ${where}.`,
+    `${reason.replace(/\.$/, '').replace(` ${what}`, ` ${what} twice`)}, ${where}.`,
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
     ...(log === null ? [] : [tail.trim() === '' ? 'The check printed nothing.' : `Full output: ${log}`]),
   ].join('\n');

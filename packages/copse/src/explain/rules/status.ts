@@ -49,9 +49,12 @@ export function stuckClause({ isByCopse }: StuckBy): string {
   return isByCopse ? 'it cannot go on without you' : statusTexts.stuck;
 }
 
-/** `reason` says the same with details, or only the details. */
+/** `reason` says the same with details, or only the details; `repeats`: its first line adds nothing. */
 const attentionTexts: Readonly<
-  Record<AttentionCause, { readonly clause: string; readonly reason: 'says_all' | 'adds' | 'details' }>
+  Record<
+    AttentionCause,
+    { readonly clause: string; readonly reason: 'says_all' | 'adds' | 'repeats' | 'details' }
+  >
 > = {
   conflict: { clause: 'it conflicts with its target', reason: 'says_all' },
   checks: { clause: 'its checks fail', reason: 'says_all' },
@@ -60,8 +63,8 @@ const attentionTexts: Readonly<
   landing: { clause: 'landing it failed', reason: 'adds' },
   unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent left uncommitted work', reason: 'says_all' },
-  nothing_committed: { clause: 'the agent made no commits and left no changes', reason: 'details' },
-  no_artifact: { clause: 'the agent added no artifact', reason: 'details' },
+  nothing_committed: { clause: 'the agent made no commits and left no changes', reason: 'repeats' },
+  no_artifact: { clause: 'the agent added no artifact', reason: 'repeats' },
   not_imported: { clause: 'its commits do not have the files to import', reason: 'details' },
   branch: { clause: 'its commits are not on the branch of the task', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
@@ -85,7 +88,7 @@ export function beginsWithClause({ because }: Pick<AttentionNeeded, 'because'>):
 /** In one line. */
 export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
-  if (use === 'details') return clause;
+  if (use === 'details' || use === 'repeats') return clause;
   return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
 }
 
@@ -97,7 +100,9 @@ export function attentionDetails({ because, reason }: AttentionNeeded): {
   const text = attentionText({ because, reason });
   const [first = '', ...others] = reason.split('\n');
   const filled = (lines: readonly string[]) => lines.filter((line) => line.trim() !== '');
-  if (attentionTexts[because].reason === 'details') return { text, more: filled([first, ...others]) };
+  const use = attentionTexts[because].reason;
+  if (use === 'details') return { text, more: filled([first, ...others]) };
+  if (use === 'repeats') return { text, more: filled(others) };
   // What it announces follows.
   return { text: first.endsWith(':') ? `${text}:` : text, more: filled(others) };
 }

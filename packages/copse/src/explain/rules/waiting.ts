@@ -122,7 +122,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'area':
       return `It waits for ${waiting.task}: their areas overlap (${waiting.areas[0]} and ${waiting.areas[1]}).`;
     case 'agent_limit':
-      return `Every agent that can take it is at its limit: ${waiting.agents.join(', ')} (\`max\` in copse.yml).`;
+      return `It starts after tasks before it: ${waiting.limits.map(({ agent, max }) => `${agent} runs at most ${max} at once`).join(', ')} (\`max\` in copse.yml).`;
     case 'checkout':
       return `${waiting.task} works in the main checkout, where one agent at a time can work.`;
     case 'node_limit':

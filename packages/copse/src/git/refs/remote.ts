@@ -16,7 +16,7 @@ import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Fetched, RemoteDeletion, TransferOptions } from '../port.ts';
 import { GitFailed, type GitResult, git, tryGit, type TrustedDir } from '../process.ts';
-import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
+import { type Settings, readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
 import { makeTrustedDir } from '../directory/trusted-dir.ts';
 
 /** With its progress, from which `reach` sees that a slow transfer goes on. */
@@ -121,14 +121,24 @@ export async function pushDelete(
 
 /** The default remote: `origin`, or the only one. */
 export function remoteName(dir: TrustedDir): string | undefined {
-  const files = [path.join(dir.plain, 'config'), path.join(dir.commonDir, 'config')];
-  return usualRemote(...files.map(readSettings));
+  return usualRemote(...settingsOf(dir));
+}
+
+function settingsOf(dir: TrustedDir): readonly Settings[] {
+  return [path.join(dir.plain, 'config'), path.join(dir.commonDir, 'config')].map(readSettings);
+}
+
+/** Why there is no default remote; it follows "the repository". */
+export function lackOfRemote(dir: TrustedDir): string {
+  return settingsOf(dir).some((settings) => remoteAddresses(settings).size > 0)
+    ? 'has several remotes, and none is called origin (git remote rename <name> origin)'
+    : 'has no remote (git remote add origin <address>)';
 }
 
 /** The default remote's address, without name and password, if Copse may use it. */
 export function usualAddress(dir: TrustedDir): { readonly address: string } | { readonly reason: string } {
   const name = remoteName(dir);
-  if (name === undefined) return { reason: 'There is neither a remote called origin nor exactly one other.' };
+  if (name === undefined) return { reason: `The repository ${lackOfRemote(dir)}.` };
   const found = addressOf(dir, name);
   return 'because' in found ? { reason: found.reason } : { address: found.shown };
 }

@@ -105,7 +105,7 @@ export const taskOperations = {
   move: {
     name: 'task.move',
     title: 'Move a task to another machine',
-    description: 'Let a certain node go on with a task.',
+    description: 'Continue a task on another node.',
     command: 'move',
     effect: 'changes',
     callers: ['person'],

@@ -65,7 +65,10 @@ export type WaitingFor =
   | { readonly kind: 'draining'; readonly name: string }
   | { readonly kind: 'agent'; readonly reasons: readonly string[] }
   | { readonly kind: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
-  | { readonly kind: 'agent_limit'; readonly agents: readonly AgentName[] }
+  | {
+      readonly kind: 'agent_limit';
+      readonly limits: readonly { readonly agent: AgentName; readonly max: number }[];
+    }
   | { readonly kind: 'checkout'; readonly task: TaskId }
   | { readonly kind: 'node_limit'; readonly max: number }
   | { readonly kind: 'memory'; readonly freeBytes: number; readonly neededBytes: number }
@@ -118,7 +121,8 @@ export class Scheduler {
     const open = inCheckout === undefined ? able : able.filter(({ isInCheckout }) => !isInCheckout);
     if (open.length === 0 && inCheckout !== undefined) return { kind: 'checkout', task: inCheckout };
     const free = open.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
-    if (free === undefined) return { kind: 'agent_limit', agents: able.map(({ name }) => name) };
+    if (free === undefined)
+      return { kind: 'agent_limit', limits: open.map(({ name, max }) => ({ agent: name, max: max ?? 0 })) };
     return this.#nodeIsFull() ?? free.name;
   }
 

@@ -13,7 +13,8 @@ export function unfinishedSteps(
   operation: string,
 ): readonly [string, ...string[]] {
   return [
-    `cd ${shellWord(worktree)} # resolve and commit it there, then copse merge ${id}`,
+    `cd ${shellWord(worktree)} # resolve and commit it there`,
+    `copse merge ${id} # after your commit`,
     ...(operation === 'merge' ? [`git -C ${shellWord(worktree)} merge --abort # to undo the merge`] : []),
   ];
 }

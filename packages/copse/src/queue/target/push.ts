@@ -7,7 +7,15 @@ import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../ports/merging.ts';
 import { type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
-import { PUSH_OPTIONS, addressOf, lastLine, reach, remoteName, remoteRefs } from '../../git/refs/remote.ts';
+import {
+  PUSH_OPTIONS,
+  addressOf,
+  lastLine,
+  reach,
+  lackOfRemote,
+  remoteName,
+  remoteRefs,
+} from '../../git/refs/remote.ts';
 import { isAncestor } from '../../git/refs/refs.ts';
 
 export async function pushBranch(
@@ -65,8 +73,7 @@ export async function pushAndListen(
 ): Promise<Answered> {
   const remote = remoteName(dir);
   if (remote === undefined) {
-    const reason = 'No remote to push to: there is neither one called origin nor exactly one other.';
-    return { kind: 'failed', because: 'no_remote', reason };
+    return { kind: 'failed', because: 'no_remote', reason: `the repository ${lackOfRemote(dir)}` };
   }
   const address = addressOf(dir, remote);
   if ('because' in address) {

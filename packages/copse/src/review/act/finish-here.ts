@@ -100,5 +100,6 @@ async function refusalOf(
   const words = `${id} is not finished. ${reason}`;
   if (isEmpty) return refused('wrong_status', words, unchanged, `${again} # after your commit`);
   if (inside === null) return refused('wrong_status', words, again);
-  return refused('wrong_status', words, `${inside} add --all && ${inside} commit`, again);
+  const commitAll = `${inside} add --all && ${inside} commit # to commit all of them`;
+  return refused('wrong_status', words, commitAll, `${again} # after your commit`);
 }

@@ -60,11 +60,12 @@ export function addressOf(pullRequest: PullRequest | null): string | null {
 /** One line for lists. */
 export function summarise(pullRequest: PullRequest): string {
   switch (pullRequest.is) {
-    case 'wanted':
-      return (
-        pullRequest.note ??
-        (pullRequest.isPushOnly ? 'waiting to be pushed' : 'waiting for its pull request to be opened')
-      );
+    case 'wanted': {
+      const { note, isPushOnly } = pullRequest;
+      if (note === null)
+        return isPushOnly ? 'waiting to be pushed' : 'waiting for its pull request to be opened';
+      return `${isPushOnly ? 'not pushed yet' : 'no pull request yet'}: ${note}`;
+    }
     case 'given_up':
       return `no pull request: ${pullRequest.note ?? 'it could not be opened'}`;
     case 'pushed':

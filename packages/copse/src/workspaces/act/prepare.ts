@@ -21,6 +21,7 @@ import {
   type PreparationFacts,
   type PreparationStep,
   decidePreparation,
+  noBaseText,
 } from '../rules/preparation.ts';
 import { type Refused, decided } from '../../kernel/decision.ts';
 import type { Task } from '../../tasks/rules/task.ts';
@@ -420,12 +421,11 @@ function taken(task: TaskId, branch: BranchName, by: string): Prepared {
 }
 
 async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<Prepared> {
-  const missing = target === undefined ? 'The repository has no commit' : `There is no branch ${target}`;
   const hasRemote = (await git.remoteName()) !== undefined;
   return {
     kind: 'refused',
     because: 'no_base',
-    reason: `${missing}, so ${task} cannot start.`,
+    reason: noBaseText(task, target),
     next: [hasRemote ? 'git fetch' : 'git commit --allow-empty --message="First commit"'],
   };
 }

@@ -4,7 +4,7 @@ import type { Git } from '../../git/port.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 import { parseQueueWorktree } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
-import { type TaskStatus, isAllowed, isFinished } from '../../tasks/rules/task.ts';
+import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
 import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../rules/workspace.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
@@ -28,7 +28,7 @@ export interface ListedWorktree {
   /** Null when the board has no such task. */
   readonly taskStatus: TaskStatus | null;
   readonly title: string | null;
-  /** `copse merge` would take it: finished, committed, and with something to land. */
+  /** Finished, committed, with something to land, and not handed back by the gate or the queue. */
   readonly isReadyToMerge: boolean;
   /** The branch that is checked out; null when HEAD is detached. */
   readonly branch: BranchName | null;
@@ -136,8 +136,8 @@ async function describe(whole: ListContext, workspace: WithWorktree): Promise<Li
   const { ahead } = counts;
   const { operation } = facts;
   const isCommitted = uncommitted === 0 && operation === null && facts.branch === branch;
-  const isReadyToMerge =
-    isCommitted && (ahead ?? 0) > 0 && taskStatus !== null && isAllowed('merge', taskStatus);
+  // One that needs attention was handed back: `copse merge` would most likely fail again.
+  const isReadyToMerge = isCommitted && (ahead ?? 0) > 0 && taskStatus === 'in_review';
   return {
     ...of,
     status,

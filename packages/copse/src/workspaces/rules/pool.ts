@@ -39,7 +39,7 @@ function asked(size: number): PoolSize {
 function sizeByUse(facts: PoolFacts, { pool }: Pick<Policy, 'pool'>): PoolSize {
   const { trackedFiles, allocationsLastHour, maxAgents } = facts;
   if (trackedFiles < pool.minTrackedFiles) {
-    return { size: 0, reason: `with ${trackedFiles} files a worktree is made fast enough without a pool` };
+    return { size: 0, reason: `a repository of ${trackedFiles} files needs none` };
   }
   if (allocationsLastHour === 0) return { size: 0, reason: 'no worktree was needed in the last hour' };
   const perRefill = Math.ceil(allocationsLastHour * (pool.coverMs / HOUR_MS));

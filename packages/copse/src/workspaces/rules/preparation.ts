@@ -13,7 +13,23 @@
  *   nothing                                 begin at the base
  */
 
-import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+
+/** There is no commit to begin at. `target`: the branch that copse.yml names. */
+export function noBaseText(task: TaskId, target: string | undefined): string {
+  const missing = target === undefined ? 'The repository has no commit' : `There is no branch ${target}`;
+  return `${missing}, so ${task} cannot start.`;
+}
+
+/** The same once there is one; null for any other reason. */
+export function noBaseBefore(reason: string): string | null {
+  const [, branch, task] =
+    /^(?:The repository has no commit|There is no branch (.+)), so (\S+) cannot start\./.exec(reason) ?? [];
+  if (task === undefined) return null;
+  return branch === undefined
+    ? `The repository had no commit, so ${task} could not start. Now it has one.`
+    : `There was no branch ${branch}, so ${task} could not start. Now there is one.`;
+}
 
 /** In the order in which they happen; each may be the last thing a killed process did. */
 export const preparationSteps = [

@@ -279,7 +279,7 @@ function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: Remova
   const [terminal] = ends.tmux;
   const what =
     process !== undefined
-      ? `${named(process)} is running in it`
+      ? `${named(process)} runs in its worktree`
       : terminal !== undefined
         ? `its terminal ${shown(terminal)} is open`
         : 'a session holds the task';

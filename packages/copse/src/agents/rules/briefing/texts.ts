@@ -129,13 +129,18 @@ function crashes({ crashes: { count, limit }, git }: Briefing): string | null {
     '',
     '- Read the crash entries of the ledger first, and do not repeat what ended the last attempt.',
     '- Work in small steps and commit after each, so that a crash costs little.',
-    ...(git === null
-      ? []
-      : [
-          '- The files of the last attempt are still in the worktree: look at them before you write anything.',
-        ]),
+    ...(git === null ? [] : leftByAttempts(git)),
     '- If you cannot remove the cause of the crashes: `copse stuck --reason "…"`.',
   ].join('\n');
+}
+
+function leftByAttempts({ changed, untracked, commits }: GitState): readonly string[] {
+  if (changed.listed.length + untracked.listed.length > 0)
+    return [
+      '- The files of the last attempt are still in the worktree: look at them before you write anything.',
+    ];
+  if (commits.listed.length === 0) return [];
+  return ['- The commits of earlier attempts are on your branch: look at them before you write anything.'];
 }
 
 /** In the order in which they are shown: the most important first. */

@@ -43,18 +43,18 @@ export function describeConflict(
     readonly task: TaskId;
     readonly target: string;
     readonly files: readonly string[];
-    /** The agent still works, and was not told yet that the target moved. */
-    readonly isNews?: boolean;
+    /** The agent still works, and gets no other advice. */
+    readonly isAtFinish?: boolean;
   },
 ): string {
-  const { task, target, files, with: others, isNews } = conflict;
+  const { task, target, files, with: others, isAtFinish } = conflict;
   const both = others.length > 0 ? ' Keep the intent of both sides.' : '';
   const advice = `Merge the target with \`copse sync ${task} --conflict\`, resolve, commit, and finish again.${both}`;
   return [
-    `The branch of ${task} conflicts with ${shown(target)}${isNews ? ', which moved meanwhile' : ''}:`,
+    `The branch of ${task} conflicts with ${shown(target)}:`,
     listed(files),
     // After the queue, a person may read it; an agent gets CONFLICT_ADVICE with its prompt.
-    ...(isNews ? [advice] : []),
+    ...(isAtFinish ? [advice] : []),
     ...describeSides(conflict),
   ].join('\n');
 }

@@ -279,9 +279,11 @@ function gateAccept(
   if (accept === 'passed') return { kind: 'passed', hasChanges: true, notes };
   const { command, exitCode, tail } = accept;
   const ended = exitCode === null ? 'timed out' : `failed (exit code ${exitCode})`;
+  const output = tail[0] === `$ ${command}` ? tail.slice(1) : tail;
   return refuse(
     'accept',
-    [`Accept command ${ended}: ${command}`, ...tail.map((line) => `  ${line}`)].join('\n'),
+    // Its output begins with the command.
+    [`Accept command ${ended}: ${command}`, ...output.map((line) => `  ${line}`)].join('\n'),
   );
 }
 
@@ -289,7 +291,7 @@ function refuseConflict(
   { task, target }: FinishFacts,
   { conflicts, ...details }: NonNullable<FinishFacts['merge']>,
 ): GateVerdict {
-  const reason = describeConflict({ task, target, files: conflicts, ...details, isNews: true });
+  const reason = describeConflict({ task, target, files: conflicts, ...details, isAtFinish: true });
   return refuse(
     'conflict',
     reason,

@@ -14,6 +14,9 @@ import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
+import { printSteps } from '../../after/next-steps.ts';
+import { splitInstall } from '../../after/install-step.ts';
+import { printProse } from '../../screen/screen.ts';
 import { indented, phaseText } from '../../screen/render.ts';
 import { withLook } from '../../../compose/look.ts';
 
@@ -101,9 +104,11 @@ function printRunning(output: Output, rows: readonly Row[], now: Timestamp): voi
       row.attention === null || row.question !== undefined
         ? ''
         : output.style('yellow', ` waits for you: ${row.attention}`);
-    output.line(`${output.style('cyan', '*')} ${row.task} (${age(row.since, now)}) ${facts}${attention}`);
-    output.line(`      ${shown(row.title)}`);
-    if (row.question !== undefined) output.line(output.style('yellow', questionBelow(row.question, now)));
+    const head = `${output.style('cyan', '*')} ${row.task} (${age(row.since, now)}) ${facts}${attention}`;
+    printProse(output, head, 6);
+    printProse(output, `      ${shown(row.title)}`);
+    if (row.question !== undefined)
+      printProse(output, output.style('yellow', questionBelow(row.question, now)), 6);
   }
   if (rows.length === 0) output.line('    No agents running. Start them: copse orchestrate');
 }
@@ -131,7 +136,7 @@ function limitedAt(ready: readonly TaskSummary[], now: Timestamp) {
 function printLimited(output: Output, limited: Limited, now: Timestamp): void {
   if (limited.length > 0) output.line(`\n${output.style('bold', `Rate limited (${limited.length})`)}`);
   for (const { task, until } of limited)
-    output.line(`    ${task.id} is retried in ${age(now, until)}: ${shown(task.title)}`);
+    printProse(output, `    ${task.id} is retried in ${age(now, until)}: ${shown(task.title)}`, 6);
   output.line();
 }
 
@@ -159,9 +164,13 @@ function printAgents(
       agent.terminal === 'tmux' ? 'in tmux' : '',
       `sandbox: ${agent.sandbox}`,
     ].filter((text) => text !== '');
-    output.line(`    ${shown(agent.name)}: ${shown(agent.command)} (${limits.join(', ')})`);
+    printProse(output, `    ${shown(agent.name)}: ${shown(agent.command)} (${limits.join(', ')})`, 6);
   }
-  for (const { reason } of unusable) output.line(`    ${output.style('yellow', shown(reason))}`);
+  for (const { reason } of unusable) {
+    const { found, install } = splitInstall(reason);
+    printProse(output, `    ${output.style('yellow', shown(found))}`, 6);
+    if (install !== null) printSteps(output, [install]);
+  }
   if (agents.length === 0 && unusable.length === 0)
     output.line('    No agent is installed or configured. Try: copse agents detect');
 }

@@ -41,5 +41,5 @@ async function whyNone(cli: Cli, board: BoardReader, id: TaskId): Promise<string
   const terminal = effectiveAgent(await configOf(requireRepository(cli)), agent)?.terminal;
   return terminal === 'tmux'
     ? 'its agent is still starting, or its tmux has ended'
-    : `${shown(agent)} does not run in tmux; in copse.yml, \`terminal: tmux\` makes it`;
+    : `agent ${shown(agent)} does not run in tmux. Set \`terminal: tmux\` for it in copse.yml`;
 }

@@ -12,10 +12,13 @@ import { shown } from '../../../kernel/text.ts';
 import { keepUp } from '../../../orchestrator/keep-up.ts';
 import { type LoopEnd, runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
+import { loadPending } from '../../../compose/accepted.ts';
+import { requireRepository } from '../../../compose/open.ts';
+import { PENDING_REMEDY } from '../../pending.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers, openSweepMemory } from '../../../compose/leftovers.ts';
 import { BoardAway } from '../../../board/port.ts';
-import { asOrchestrator } from '../../../compose/board/who-runs.ts';
+import { asOrchestrator, whoRuns } from '../../../compose/board/who-runs.ts';
 import { arrivalOf } from '../../../compose/node-facts.ts';
 import { joinNode, staySeen } from '../../../machines/act/join.ts';
 import { fail, orFail } from '../../../operations/failure.ts';
@@ -24,6 +27,7 @@ import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
+import { printProse } from '../../screen/screen.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
@@ -52,8 +56,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   const running = withRun(cli, opened, async (context, unusable) => {
     for (const { reason } of unusable) cli.output.note(shown(reason));
     const lack = lackOfAgents(context);
-    if (lack !== null)
+    if (lack !== null) {
+      await refuseUnaccepted(cli);
       fail('invalid', lack.text, lack.command, 'copse orchestrate --command "./my-agent.sh"');
+    }
     if (options.dryRun) await showPlan(cli, context, options);
     else {
       orFail(await joinNode(context, arrivalOf(cli, context, told)));
@@ -61,6 +67,17 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
   });
   await running.finally(() => waits.end());
+}
+
+/** The agent that is missing may be in a copse.yml that is not accepted yet. */
+async function refuseUnaccepted(cli: Cli): Promise<void> {
+  const { changes, isFirst } = await loadPending(requireRepository(cli));
+  if (isFirst || !changes.some(({ name, now }) => name === 'copse.yml' && now !== null)) return;
+  fail(
+    'invalid',
+    'No agent can start: Copse does not use the new or changed copse.yml before you accept it.',
+    PENDING_REMEDY,
+  );
 }
 
 function limitsOf({ maxAgents: most, slots, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
@@ -150,7 +167,7 @@ async function orchestrate(
 
 async function printEnd(
   { output }: Cli,
-  { board, clock }: RunContext,
+  { board, clock, home }: RunContext,
   end: LoopEnd,
   needsYou: readonly NeedsYou[],
 ): Promise<void> {
@@ -158,11 +175,8 @@ async function printEnd(
   const running = held.filter(
     ({ task: { state } }) => state.status === 'in_progress' && !state.claim.isByHand,
   );
-  const stillRunning = [
-    '',
-    ' 1 agent keeps running; `copse orchestrate` takes it over again.',
-    ` ${running.length} agents keep running; \`copse orchestrate\` takes them over again.`,
-  ][Math.min(running.length, 2)];
+  const hasOther = (await whoRuns(home)).orchestrators.some((pid) => pid !== process.pid);
+  const stillRunning = stillRunningText(running.length, hasOther);
   if (end === 'stopped') output.line(`Stopped.${stillRunning}`);
   if (end === 'drained') output.line('Drained: no agent runs on this node any more.');
   if (end === 'left') output.line('Stopped: this node left the board.');
@@ -171,17 +185,29 @@ async function printEnd(
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
-    output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`);
+    printProse(
+      output,
+      `  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`,
+      4,
+    );
   }
   for (const { task, title, kind, status, since, reason, command } of needsYou) {
     // The line above says why.
     if (kind !== 'landing') {
       const word = output.style('red', status.replaceAll('_', ' '));
-      output.line(`  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`);
-      output.line(`    ${shown(reason)}`);
+      printProse(output, `  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`, 4);
+      printProse(output, `    ${shown(reason)}`);
     }
     output.line(`    ${output.style('dim', `→ ${command}`)}`);
   }
+}
+
+function stillRunningText(count: number, hasOtherOrchestrator: boolean): string {
+  if (count === 0) return '';
+  const [keeps, them] = count === 1 ? ['1 agent keeps', 'it'] : [`${count} agents keep`, 'them'];
+  return hasOtherOrchestrator
+    ? ` ${keeps} running; another orchestrator here looks after ${them}.`
+    : ` ${keeps} running; \`copse orchestrate\` takes ${them} over again.`;
 }
 
 /** Ready tasks that cannot start here at all. */
@@ -196,8 +222,8 @@ async function tellLeft(
 ): Promise<void> {
   for (const { task, waiting: reason } of leftOf(waiting).slice(0, PLANNED)) {
     const title = (await board.get('task', task))?.title ?? '';
-    output.line(`  ${output.style('red', 'ready')} ${task} ${shown(title)}`);
-    output.line(`    ${shown(waitingLine(reason, clock.now()))}`);
+    printProse(output, `  ${output.style('red', 'ready')} ${task} ${shown(title)}`, 4);
+    printProse(output, `    ${shown(waitingLine(reason, clock.now()))}`);
   }
 }
 
@@ -267,7 +293,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
       one.kind === 'placed'
         ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
         : shown(waitingLine(one.waiting, now));
-    output.line(`${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
+    printProse(output, `${one.task} ${shown(task?.title ?? '')}\n    ${what}`, 4);
   }
 }
 

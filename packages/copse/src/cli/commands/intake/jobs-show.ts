@@ -4,6 +4,7 @@ import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { jobView } from '../../../operations/views/intake-views.ts';
 import type { Invocation } from '../../invocation.ts';
+import { printFields } from '../../screen/screen.ts';
 import { withBoard } from '../../with-board.ts';
 import { originText, resultText } from './jobs.ts';
 import { requireJob } from './job-id.ts';
@@ -39,9 +40,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       ['error', error],
     ];
     cli.output.line(job.id);
-    for (const [name, text] of rows)
-      if (text !== null)
-        cli.output.line(`    ${name.padEnd(10)} ${shown(text).replaceAll('\n', `\n${' '.repeat(15)}`)}`);
+    const safe = rows.map(([name, text]) => [name, text === null ? null : shown(text)] as const);
+    printFields(cli.output, safe, { margin: 4, width: 10 });
     const next = attempts === 0 ? `copse why ${task.id}` : `copse logs ${job.id}`;
     cli.output.line(cli.output.style('dim', `  → ${next}`));
   });

@@ -5,7 +5,7 @@ import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { jobView } from '../../../operations/views/intake-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { cutAtWords } from '../../screen/screen.ts';
+import { cutAtWords, printProse } from '../../screen/screen.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -27,7 +27,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     for (const job of jobs) {
       const { id, task, result } = job;
       const head = `${id}  ${cli.output.style(styles[result], resultText[result])} (${age(task.createdAt, now)}) `;
-      cli.output.line(`${head}${shown(originText(job))}: ${task.id} ${shown(task.title)}`);
+      printProse(cli.output, `${head}${shown(originText(job))}: ${task.id} ${shown(task.title)}`, 4);
       const detail = detailText(job);
       if (detail !== '') cli.output.line(cli.output.style('dim', cut(cli, `    ${detail}`)));
     }

@@ -3,6 +3,7 @@ import type { Timestamp } from '../../../kernel/ids.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { scheduleView } from '../../../operations/views/intake-views.ts';
 import type { Invocation } from '../../invocation.ts';
+import { printProse } from '../../screen/screen.ts';
 import { momentText, timingOf, timingText } from './schedule-text.ts';
 import { withIntake } from './with-intake.ts';
 
@@ -15,14 +16,17 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const schedules = await loadSchedules(context, intake);
     if (options.json) return cli.output.json({ schedules: schedules.map(scheduleView) });
     if (schedules.length === 0) {
-      cli.output.line('No agent has a schedule.');
-      cli.output.line('  → agents.<name>.schedules in copse.yml: copse help schedules');
+      printProse(
+        cli.output,
+        'No agent has a schedule. Schedules are set in copse.yml, under agents.<name>.schedules.',
+      );
+      cli.output.line('  → copse help schedules');
       return;
     }
     const width = Math.max(...schedules.map(({ id }) => id.length));
     for (const one of schedules) {
-      cli.output.line(`${one.id.padEnd(width)}  ${timingText(timingOf(one))}`);
-      cli.output.line(cli.output.style('dim', `    ${nextText(one, context.clock.now())}`));
+      printProse(cli.output, `${one.id.padEnd(width)}  ${timingText(timingOf(one))}`, width + 2);
+      printProse(cli.output, cli.output.style('dim', `    ${nextText(one, context.clock.now())}`), 4);
     }
   });
 }
@@ -31,11 +35,10 @@ export function nextText(one: KnownSchedule, now: Timestamp): string {
   const { schedule, definition, isElsewhere, next } = one;
   if (schedule?.pausedAt != null) return `paused: copse schedule resume ${one.id}`;
   const [first] = next;
-  const times = next.map((at) => momentText(at, timingOf(one))).join(', ');
+  const [soonest = '', ...later] = next.map((at) => momentText(at, timingOf(one)));
+  const inTime = first === undefined || first <= now ? 'due now' : `in ${spanText(first - now)}`;
   const when =
-    first === undefined
-      ? 'never again'
-      : `next: ${times}${first > now ? ` (in ${spanText(first - now)})` : ' (due now)'}`;
+    first === undefined ? 'never again' : `next: ${[`${soonest} (${inTime})`, ...later].join(', ')}`;
   if (definition === null) return `${when}; not in the copse.yml here`;
   return isElsewhere ? `${when}; the copse.yml here has other times, which count after: copse up` : when;
 }

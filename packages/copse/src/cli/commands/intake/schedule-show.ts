@@ -3,6 +3,8 @@ import { shown } from '../../../kernel/text.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { scheduleView } from '../../../operations/views/intake-views.ts';
 import type { Invocation } from '../../invocation.ts';
+import { printSteps } from '../../after/next-steps.ts';
+import { printFields } from '../../screen/screen.ts';
 import { nextText } from './schedule-list.ts';
 import { timingOf, timingText } from './schedule-text.ts';
 import { requireSchedule, withIntake } from './with-intake.ts';
@@ -20,7 +22,13 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const { lastRun = null, lastPassed = null, lastFiredAt = null, owed = 0 } = schedule ?? {};
     const rows: readonly (readonly [string, string | null])[] = [
       ['times', timingText(timingOf(known))],
-      ['next', nextText(known, now).replace(/^next: /, '')],
+      // One time in a line.
+      [
+        'next',
+        nextText(known, now)
+          .replace(/^next: /, '')
+          .replaceAll(/, (?=\d{4}-)/g, '\n'),
+      ],
       ['agent', id.slice(0, id.indexOf('/'))],
       ['source', definition?.workSource ?? null],
       ['missed', definition && missedText[definition.missed]],
@@ -39,10 +47,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       ['prompt', definition?.prompt == null ? null : shown(definition.prompt.split('\n')[0] ?? '')],
     ];
     cli.output.line(id);
-    for (const [name, text] of rows) if (text !== null) cli.output.line(`    ${name.padEnd(9)} ${text}`);
-    if (schedule === null)
-      cli.output.line(cli.output.style('dim', '  → copse up # fires it; no orchestrator has seen it yet'));
-    else cli.output.line(cli.output.style('dim', `  → copse schedule run ${id}`));
+    printFields(cli.output, rows, { margin: 4, width: 9 });
+    const start = 'copse up # no orchestrator has seen it yet; to start one';
+    printSteps(cli.output, [schedule === null ? start : `copse schedule run ${id}`]);
   });
 }
 

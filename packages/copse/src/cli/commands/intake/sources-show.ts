@@ -1,10 +1,12 @@
 import { itemsOf } from '../../../intake/act/sync.ts';
 import { sourceNamed } from '../../../intake/act/one-item.ts';
+import type { SourceSettings } from '../../../intake/rules/source.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { shown } from '../../../kernel/text.ts';
 import { itemView, sourceView } from '../../../operations/views/source-views.ts';
 import { OperationFailed } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
+import { printProse } from '../../screen/screen.ts';
 import { withRun } from '../../with-run.ts';
 import { lastLookText } from './source-text.ts';
 
@@ -26,12 +28,12 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
       ['source', `${source.name} (${type})`],
       ['place', place],
       ['interval', spanText(intervalMs)],
-      ['on closed', onClosed === 'cancel' ? 'cancels the task' : 'keeps the task'],
-      ['only from', onlyFrom?.join(', ') ?? 'everyone who may'],
+      ['if closed', onClosed === 'cancel' ? 'the task is cancelled' : 'the task stays'],
+      ['asked by', onlyFrom?.join(', ') ?? ANYONE[type]],
       ['state', lastLookText(memory, context.clock.now())],
     ] as const;
     for (const [name, text] of rows)
-      cli.output.line(`${cli.output.style('dim', name.padEnd(10))} ${shown(text)}`);
+      printProse(cli.output, `${cli.output.style('dim', name.padEnd(10))} ${shown(text)}`, 11);
     for (const item of items) {
       const status = (statuses.get(item.task) ?? 'deleted').replaceAll('_', ' ');
       const marks = [
@@ -44,3 +46,12 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
     }
   });
 }
+
+/** Who can ask for work without `only_from`. */
+const ANYONE: Readonly<Record<SourceSettings['type'], string>> = {
+  markdown: 'everyone who can change the files on the target branch',
+  github: 'everyone who can set the label',
+  gitlab: 'everyone who can set the label',
+  linear: 'everyone who can set the label',
+  command: 'everyone whose items the command prints',
+};

@@ -6,6 +6,7 @@ import { isHeard, silenceText } from '../../../machines/rules/node.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
 import { nodeHere, requireRepository } from '../../../compose/open.ts';
 import type { Invocation } from '../../invocation.ts';
+import { isOrchestrated } from '../../after/ahead.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -24,6 +25,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       return;
     }
     const here = nodeHere(requireRepository(cli));
+    const isRunningHere = await isOrchestrated(cli);
     const width = Math.max(...nodes.map(({ node }) => node.name.length));
     for (const one of nodes) {
       const { node, held, silentMs } = one;
@@ -33,7 +35,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       // The state of a node that left or is silent says when that began.
       const isQuiet = node.leftAt !== null || !isHeard(silentMs, context.policy.nodes.silentMs);
       const style = isHeard(silentMs, context.policy.nodes.silentMs) ? 'green' : 'yellow';
-      const state = cli.output.style(style, stateText(one, context));
+      const isIdle = node.id === here && !isRunningHere;
+      const state = cli.output.style(isIdle ? 'yellow' : style, stateText(one, context, isIdle));
       const heard = isQuiet || silentMs === null ? '' : `, heard from ${spanText(silentMs)} ago`;
       cli.output.line(`${shown(node.name).padEnd(width)}  ${agents.padEnd(10)}  ${state}${heard}${mark}`);
       const tasks = held.map(({ id }) => id);
@@ -45,11 +48,15 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   });
 }
 
-/** Whether it runs, drains, is silent or left. */
-export function stateText({ node, silentMs, held }: KnownNode, { clock, policy }: Context): string {
+/** Whether it runs, drains, is silent or left. `isIdle`: it is this machine, and no orchestrator runs here. */
+export function stateText(
+  { node, silentMs, held }: KnownNode,
+  { clock, policy }: Context,
+  isIdle: boolean,
+): string {
   if (node.leftAt !== null) return `left ${spanText(Math.max(1_000, clock.now() - node.leftAt))} ago`;
   const silence = isHeard(silentMs, policy.nodes.silentMs) ? null : silenceText(silentMs);
-  if (node.drain === null) return silence ?? 'takes work';
+  if (node.drain === null) return silence ?? (isIdle ? 'no orchestrator runs' : 'takes work');
   const drains =
     held.length === 0
       ? 'drained'

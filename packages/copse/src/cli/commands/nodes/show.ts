@@ -4,6 +4,8 @@ import { megabytesText } from '../../../explain/rules/amounts.ts';
 import type { NodeFacts } from '../../../machines/rules/node.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
 import type { Invocation } from '../../invocation.ts';
+import { nodeHere, requireRepository } from '../../../compose/open.ts';
+import { isOrchestrated } from '../../after/ahead.ts';
 import { withBoard } from '../../with-board.ts';
 import { stateText } from './list.ts';
 import { requireNode } from '../../../operations/find-node.ts';
@@ -13,9 +15,10 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
     const known = await requireNode(context, words[0] ?? '');
     if (options.json) return cli.output.json(nodeView(known));
     const { node, silentMs, held } = known;
+    const isIdle = node.id === nodeHere(requireRepository(cli)) && !(await isOrchestrated(cli));
     const rows: readonly (readonly [string, string | null])[] = [
       ['node', `${node.name} (${node.id})`],
-      ['state', stateText(known, context)],
+      ['state', stateText(known, context, isIdle)],
       ['last contact', silentMs === null ? 'never' : `${spanText(silentMs)} ago`],
       ['tasks', held.length === 0 ? 'none' : held.map(({ id }) => id).join(', ')],
       ...(node.facts === null ? [] : factRows(node.facts)),

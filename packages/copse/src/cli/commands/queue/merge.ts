@@ -1,5 +1,7 @@
 import { nextSteps } from '../../../explain/next-steps.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
+import { waitSteps } from '../../../explain/rules/wait-steps.ts';
+import { isOrchestratedAt } from '../../../compose/board/who-runs.ts';
 import { firstLine } from '../../../explain/rules/status.ts';
 import { type LandingResult, landNow, queueTask } from '../../../queue/act/merge.ts';
 import { loadPaused } from '../../../queue/act/paused.ts';
@@ -208,8 +210,8 @@ function tell(
   if (landed.kind !== 'landed') return;
   const { task, commit, isVerified, notes, promoted } = landed;
   const hasChecks = Object.keys(context.landing.checks).length > 0;
-  const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
-  const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
+  const why = hasChecks ? 'its checks were skipped' : 'no checks are set';
+  const unverified = isVerified ? '' : output.style('yellow', ` (without checks: ${why})`);
   view.say([
     `${output.style('green', 'Landed')} ${task} as ${commit.slice(0, 10)}${unverified}`,
     ...(unaccepted === undefined
@@ -244,7 +246,10 @@ async function explain(context: RunContext, landed: LandingResult): Promise<Fail
       return {
         code: 'wrong_status',
         reason: `${task} stays in the queue: ${landed.reason}.`,
-        next: [...(await landingSteps(context, task)), `copse queue cancel ${task}`],
+        next: [
+          ...(await landingSteps(context, task)),
+          `copse queue cancel ${task} # to take it out of the queue`,
+        ],
       };
     case 'gone':
       return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
@@ -263,10 +268,13 @@ async function refusedSteps(context: RunContext, id: TaskId): Promise<readonly s
   return steps.filter((step) => !step.startsWith(`copse merge ${id}`) && !step.startsWith('copse cancel '));
 }
 
-/** A pause stops `copse merge` and orchestrators alike. */
-async function landingSteps({ board }: RunContext, id: TaskId): Promise<readonly string[]> {
+/** A pause stops `copse merge` and orchestrators alike. A running orchestrator lands it without a command. */
+async function landingSteps({ board, home }: RunContext, id: TaskId): Promise<readonly string[]> {
   const state = (await board.get('task', id))?.state;
   const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
   const paused = await loadPaused(board, landing);
-  return paused === undefined ? [`copse merge ${id}`, 'copse orchestrate'] : [paused.resume];
+  if (paused !== undefined) return [paused.resume];
+  const steps = landing?.waiting == null ? [] : waitSteps(landing.waiting);
+  if (await isOrchestratedAt(home)) return steps.length === 0 ? [`copse why ${id}`] : steps;
+  return [...steps, `copse merge ${id}${steps.length === 0 ? '' : ' # after that'}`, 'copse orchestrate'];
 }

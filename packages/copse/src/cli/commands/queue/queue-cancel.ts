@@ -31,7 +31,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         `${output.style('yellow', 'Took')} ${id} out of the queue, back to review: ${shown(title)}`,
       );
     if (isDryRun) for (const id of ids) output.line(`${id} would leave the queue`);
-    output.line(`    The branches were not touched. ${effectText(restarts)}`);
+    output.line(
+      `    ${ids.length === 1 ? 'Its branch stays' : 'Their branches stay'}. ${effectText(restarts)}`,
+    );
     if (!isDryRun) output.line(output.style('dim', `  → copse merge ${ids.join(' ')}`));
   });
 }

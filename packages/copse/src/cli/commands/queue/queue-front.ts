@@ -25,6 +25,6 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     }
     const [goes, is] = isDryRun ? ['would go to the front', 'be'] : ['goes to the front', 'is'];
     for (const id of ids) output.line(`${id} ${output.style('cyan', goes)} and ${is} checked alone`);
-    output.line(`    Nothing else lands before. ${effectText(restarts)}`);
+    output.line(`    Nothing else lands before it. ${effectText(restarts)}`);
   });
 }

@@ -33,7 +33,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     output.line(`${output.style('yellow', 'Paused')} the queue of ${shown(target)}`);
     if (what.includes('land'))
       output.line(`    Nothing lands on ${shown(target)}. ${checksText(runs.length)}`);
-    if (what.includes('accept')) output.line('    New tasks wait outside; tasks in the queue still land.');
+    if (what.includes('accept'))
+      output.line(
+        '    Tasks in the queue still land. Tasks that join it from now on wait in it until you resume it.',
+      );
     output.line(output.style('dim', '  → copse queue resume'));
   });
 }

@@ -11,6 +11,7 @@ import { missingSettings, settingsWithoutEffect } from '../../../config/problems
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { printProse } from '../../screen/screen.ts';
 import { tellPending } from '../../pending.ts';
 import { acceptPending } from './accept.ts';
 
@@ -83,8 +84,10 @@ function show(cli: Cli, options: Options): void {
   }
   const width = Math.max(...rows.map(({ key }) => key.length));
   for (const { key, value, from } of rows) {
-    const line = `${key.padEnd(width)}  ${shown(String(value))}`;
-    cli.output.line(from === 'default' ? cli.output.style('dim', line) : line);
+    // A list is broken after a comma.
+    const text = cli.output.isTerminal && Array.isArray(value) ? value.join(', ') : String(value);
+    const line = `${key.padEnd(width)}  ${shown(text)}`;
+    printProse(cli.output, from === 'default' ? cli.output.style('dim', line) : line, width + 2);
   }
 }
 

@@ -29,11 +29,17 @@ import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { PENDING_REMEDY, pendingText } from '../../pending.ts';
-import { stepLines } from '../../after/next-steps.ts';
+import { splitInstall } from '../../after/install-step.ts';
+import { printStep } from '../../after/next-steps.ts';
+import { stepLines } from '../../after/step-lines.ts';
+import { printProse } from '../../screen/screen.ts';
 
 interface Options {
   readonly json?: boolean;
 }
+
+/** The column of what was found. */
+const FOUND_AT = 13;
 
 interface HealthCheck {
   readonly name: string;
@@ -63,18 +69,17 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   } else {
     for (const { name, state, found, remedy } of checks) {
       const [colour, mark] = marks[state];
-      const lines = shown(found).replaceAll('\n', `\n${' '.repeat(13)}`);
-      cli.output.line(`${cli.output.style(colour, mark)} ${name.padEnd(10)} ${lines}`);
-      for (const line of remedy ? stepLines(remedy) : []) cli.output.line(line);
+      const lines = shown(found).replaceAll('\n', `\n${' '.repeat(FOUND_AT)}`);
+      printProse(
+        cli.output,
+        `${cli.output.style(colour, mark)} ${name.padEnd(FOUND_AT - 3)} ${lines}`,
+        FOUND_AT,
+      );
+      for (const line of remedy ? stepLines(remedy) : []) printStep(cli.output, line);
     }
   }
   if (!options.json && checks.some(({ state }) => state === 'missing'))
-    cli.output.line(
-      cli.output.style(
-        'dim',
-        'Lines with – are no faults: each names something missing that you may not need.',
-      ),
-    );
+    cli.output.line(cli.output.style('dim', 'Lines with – are optional.'));
   const bad = checks.filter(({ state }) => state === 'problem').length;
   if (bad > 0)
     fail(
@@ -186,6 +191,7 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
         ...(await server(context.board)),
         ...queues.flatMap(queue),
         ...(await stopped(cli, context.board)),
+        ...(await unopened(context.board)),
       ];
     } finally {
       await context.board.close();
@@ -251,6 +257,17 @@ async function stopped(cli: Cli, board: Board): Promise<readonly HealthCheck[]> 
   return Promise.all(found);
 }
 
+/** Finished tasks that could not be pushed, or whose pull request could not be opened. */
+async function unopened(board: Board): Promise<readonly HealthCheck[]> {
+  const tasks = await board.tasks({ statuses: ['in_review'], order: 'urgent' });
+  return tasks.flatMap(({ id, state }) => {
+    const pullRequest = state.status === 'in_review' ? state.pullRequest : null;
+    const isUnopened = pullRequest?.is === 'wanted' || pullRequest?.is === 'given_up';
+    if (!isUnopened || pullRequest.note === null) return [];
+    return [problem('review', `${id}: ${pullRequest.note}`, `copse review ${id}`)];
+  });
+}
+
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
 async function agents(cli: Cli, found: Repository): Promise<readonly HealthCheck[]> {
   const { agentsOf, lookForProgram } = await import('../../../compose/run/agents.ts');
@@ -300,14 +317,6 @@ function unable(name: string, reason: string): HealthCheck {
   const { found, install } = splitInstall(reason);
   const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
   return problem(name, found, install ?? change);
-}
-
-function splitInstall(reason: string): { readonly found: string; readonly install: string | null } {
-  const [, found, install] =
-    /^(.*?)(?:\. Install it)?: ((?:npm|apt|brew) install [^:]+?)\.?$/.exec(reason) ?? [];
-  return found === undefined || install === undefined
-    ? { found: reason, install: null }
-    : { found: `${found}.`, install };
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';

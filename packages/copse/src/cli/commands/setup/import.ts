@@ -56,7 +56,7 @@ async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {
     }
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    fail('not_found', `${name} cannot be read: ${messageOf(error)}.`, 'check the path');
+    fail('not_found', `${name} cannot be read: ${messageOf(error)}. Check the path.`, 'copse import --help');
   }
 }
 

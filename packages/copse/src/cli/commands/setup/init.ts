@@ -44,7 +44,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     );
   }
   await acceptConfig(repository, text);
-  output.line(`Wrote ${shown(file)}. Edit it as you like, and commit it.`);
+  output.line(`Wrote ${shown(file)}. Commit it. After each change of it: copse config accept`);
   output.line();
   output.line('Next:');
   if (!(await hasBase(cli))) output.line('  git add copse.yml && git commit --message="Set Copse up"');

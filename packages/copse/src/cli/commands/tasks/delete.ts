@@ -4,6 +4,7 @@ import { counted, shown } from '../../../kernel/text.ts';
 import { type RunContext, contextToStop } from '../../../queue/context.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { canAsk, confirm } from '../../ask.ts';
+import { fail } from '../../../operations/failure.ts';
 import { type DeletedOne, act, view } from '../../../operations/tasks/delete.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from '../workspaces/removed-text.ts';
@@ -23,7 +24,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     access.run(async (run) => {
       const tasks = [...new Set(await requireTaskIds(run.board, words))];
       const context = await contextOfAll(run, tasks, contextToStop);
-      if (!options.yes && canAsk(cli, options) && !(await isMeant(context, tasks, { keepWorktree }))) {
+      if (!options.yes && !canAsk(cli, options)) refuseUnasked(tasks, options);
+      if (!options.yes && !(await isMeant(context, tasks, { keepWorktree }))) {
         cli.output.note('Nothing was changed.');
         return;
       }
@@ -31,6 +33,17 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       if (options.json) cli.output.json(view(deleted));
       else for (const one of deleted) await print(cli, context, one);
     }),
+  );
+}
+
+/** Without a terminal there is no question, so the command has to say that it is meant. */
+function refuseUnasked(ids: readonly TaskId[], { unlink, keepWorktree }: Options): never {
+  const options = [...(unlink ? ['--unlink'] : []), ...(keepWorktree ? ['--keep-worktree'] : []), '--yes'];
+  const [what, them] = ids.length === 1 ? [String(ids[0]), 'it'] : [counted(ids.length, 'task'), 'them'];
+  fail(
+    'wrong_status',
+    `Not deleted: without a terminal, Copse cannot ask whether to delete ${what}.`,
+    `copse delete ${[...ids, ...options].join(' ')} # to delete ${them}`,
   );
 }
 

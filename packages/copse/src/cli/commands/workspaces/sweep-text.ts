@@ -1,7 +1,7 @@
 /** The plan of a sweep, or what became of it: one line for each thing, in groups. */
 
 import { sizeText } from '../../../explain/rules/amounts.ts';
-import { counted, shown } from '../../../kernel/text.ts';
+import { shown } from '../../../kernel/text.ts';
 import type { SweepPlan } from '../../../workspaces/rules/sweep/plan.ts';
 import { type SweepItem, type SweptKind, sweptKinds } from '../../../workspaces/rules/sweep/things.ts';
 import type { SweptFate, SweptItem } from '../../../workspaces/sweep/carry-out.ts';
@@ -41,16 +41,16 @@ export function sweepLines(plan: SweepPlan, text: SweepText, output: Output): re
     for (const item of items) groups.push(...itemLines(item, fates.get(item), { ...text, width }, output));
     groups.push('');
   }
-  const staying = plan.items.length - going.length;
+  const staying = plan.items.filter(({ verdict }) => verdict.kind !== 'goes');
   return [
     ...groups,
     headline(going, fates, isDry),
     ...budgetLines(plan, isDry),
-    ...(staying > 0 && !isVerbose
+    ...(staying.length > 0 && !isVerbose
       ? [
           output.style(
             'dim',
-            `${counted(staying, 'thing')} ${staying === 1 ? 'stays' : 'stay'}. To see why: copse sweep --dry-run --verbose`,
+            `${amountOf(staying)} ${staying.length === 1 ? 'stays' : 'stay'}. To see why: copse sweep --dry-run --verbose`,
           ),
         ]
       : []),
@@ -64,12 +64,32 @@ function headline(
 ): string {
   if (going.length === 0) return 'Nothing to remove.';
   if (isDry)
-    return `${counted(going.length, 'thing')} would go (${sizeText(sum(going))}). To remove them: copse sweep`;
+    return `${amountOf(going)} would go (${sizeText(sum(going))}). To remove ${going.length === 1 ? 'it' : 'them'}: copse sweep`;
   const gone = going.filter((item) => fates.get(item)?.kind === 'removed');
-  const left = going.length - gone.length;
-  const rest = left === 0 ? '' : ` ${counted(left, 'thing')} could not be removed.`;
-  return `Removed ${counted(gone.length, 'thing')} (${sizeText(sum(gone))}).${rest}`;
+  const left = going.filter((item) => !gone.includes(item));
+  const rest = left.length === 0 ? '' : ` ${amountOf(left)} could not be removed.`;
+  return `Removed ${amountOf(gone)} (${sizeText(sum(gone))}).${rest}`;
 }
+
+/** `51 worktrees, branches and logs`, `1 branch`. */
+function amountOf(items: readonly SweepItem[]): string {
+  if (items.length === 0) return 'nothing';
+  const kinds = sweptKinds.filter((kind) => items.some(({ found }) => found.kind === kind));
+  const [last = '', ...others] = kinds.map((kind) => words[kind][items.length === 1 ? 0 : 1]).toReversed();
+  const all = others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`;
+  return `${items.length} ${all}`;
+}
+
+const words: Readonly<Record<SweptKind, readonly [one: string, several: string]>> = {
+  worktree: ['worktree', 'worktrees'],
+  branch: ['branch', 'branches'],
+  trash: ['trash entry', 'trash entries'],
+  session: ['transcript', 'transcripts'],
+  logs: ['log', 'logs'],
+  artifacts: ['artifact folder', 'artifact folders'],
+  snapshot: ['snapshot', 'snapshots'],
+  record: ['record', 'records'],
+};
 
 function itemLines(
   item: SweepItem,

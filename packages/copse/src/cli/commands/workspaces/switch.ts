@@ -11,6 +11,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { ListContext } from '../../../workspaces/act/worktree-list.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
+import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { canAskAside, choose } from '../../ask.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -43,11 +44,14 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 async function folderOf(context: ListContext, task: TaskId): Promise<string> {
   const folder = (await workspaceOf(context, task))?.worktree?.path;
-  if (folder === undefined)
-    return fail('not_found', `${task} has no worktree on this machine.`, `copse work ${task}`);
-  if (!existsSync(folder))
-    return fail('not_found', `The worktree of ${task} at ${shown(folder)} is gone.`, `copse work ${task}`);
-  return folder;
+  if (folder !== undefined && existsSync(folder)) return folder;
+  const status = (await context.board.get('task', task))?.state.status;
+  const isOver = status !== undefined && isFinished(status);
+  const step = isOver ? `copse why ${task}` : `copse work ${task}`;
+  if (folder !== undefined)
+    return fail('not_found', `The worktree of ${task} at ${shown(folder)} is gone.`, step);
+  const over = isOver ? `${statusPredicate(status)} and ` : '';
+  return fail('not_found', `${task} ${over}has no worktree on this machine.`, step);
 }
 
 async function pick(cli: Cli, { board, node }: ListContext, options: Options): Promise<string | undefined> {

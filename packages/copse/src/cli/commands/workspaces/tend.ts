@@ -22,7 +22,7 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
       cli.output.line(`Trash: ${thinned} shrunk, ${deleted} deleted.`);
       for (const reason of tended.kept) cli.output.line(`  ${shown(reason)}`);
       for (const reason of failed) cli.output.line(`  failed: ${shown(reason)}`);
-      cli.output.line(`Pool: ${pool.ready} ready (${pool.reason}).`);
+      cli.output.line(`Pool: ${pool.ready === 0 ? 'no worktrees' : pool.ready} ready (${pool.reason}).`);
     }
   });
 }

@@ -117,8 +117,8 @@ function sizeText({ bytes, isWhole }: FolderSize): string {
 
 function nextOf({ workspace: { task }, isReadyToMerge, taskStatus }: ListedWorktree): readonly string[] {
   if (taskStatus === null || isFinished(taskStatus)) return [`to remove: copse cleanup ${task}`];
-  if (!isReadyToMerge) return [];
-  return [taskStatus === 'in_review' ? `in review: copse review ${task}` : `ready: copse merge ${task}`];
+  if (taskStatus === 'needs_attention') return [`needs you: copse why ${task}`];
+  return isReadyToMerge ? [`in review: copse review ${task}`] : [];
 }
 
 function details(one: ListedWorktree): readonly string[] {

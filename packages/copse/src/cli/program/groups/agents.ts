@@ -165,7 +165,15 @@ function addStats(program: CopseCommand, on: On): void {
     .option('--weeks <n>', 'how many weeks, with this one (default: 8)')
     .option('--json', 'print { "weeks", "since", "rows": [...], "total" }')
     .details(
-      'Counted from the events of the board. Weeks begin on Monday, local time. stuck and attention: tasks that stopped; handbacks: work that its agent got back; restarts: automatic ones (policy.max_stuck_restarts). Work by hand is not counted.',
+      [
+        'attempts: how often an agent started or continued a task.',
+        'crashes: the agent or its runner ended without a result.',
+        'stuck: the task stopped with a question.',
+        'attention: the task finished, but could not land without you.',
+        'handbacks: the agent got its work back, to fix it.',
+        'restarts: automatic ones of stuck tasks (policy.max_stuck_restarts).',
+        'Counted from the events of the board, without work by hand. Weeks begin on Monday, local time.',
+      ].join('\n'),
     )
     .examples([
       ['copse stats', 'the last 8 weeks'],

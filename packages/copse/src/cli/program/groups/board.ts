@@ -15,7 +15,7 @@ function addEvents(program: CopseCommand, on: On): void {
     .command('events')
     .description('Show the events of the board, oldest first.')
     .option('--task <id>', 'only events of this task')
-    .option('--after <cursor>', 'only later events: a number, or term:number as "cursor" in --json')
+    .option('--after <cursor>', 'only later events: the "cursor" of an event in --json, or its number')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--raw', 'print the types of the events instead of sentences')
@@ -82,7 +82,7 @@ function addBoard(program: CopseCommand, on: On): void {
     .option('--force', 'without --to: migrate also while nodes or agents of an older Copse use it; they stop')
     .option('--json', 'print { "from", "to", "records", "events", "aside" }; without --to, { "from", "to" }')
     .details(
-      'Before a move, stop orchestrators and agents on all machines. The copy is read back and compared line by line before the old board is marked as moved; it is kept and takes no changes. If it is interrupted, the same command goes on. Without --to, it migrates to a newer version, as every command does while no node of an older Copse runs.',
+      'Before a move, stop orchestrators and agents on all machines. Copse reads the copy back, compares every line, and then marks the old board as moved. The old board is kept, read-only. After an interruption, run the same command again.\nWithout --to: updates the board to this Copse version. Every command does this too, unless a node with an older Copse runs.',
     )
     .examples([
       ['copse board migrate --to postgres://db.example/team', 'for several machines'],
@@ -97,7 +97,13 @@ function addBoard(program: CopseCommand, on: On): void {
     .option('--empty', 'only create a new, empty board when the old one is lost')
     .option('--json', 'print { "found", "tasks": [...] }')
     .details(
-      'A task whose branch did not land gets the status in_review; one whose worktree has no commits gets paused; one that a landed commit names gets done. Git does not know assignments, priorities, dependencies, plans and the ledger, so these stay lost.',
+      [
+        'Each task gets one of these statuses:',
+        'in_review: its branch has commits that did not land.',
+        'paused: its worktree has no commits.',
+        'done: a landed commit names it.',
+        'Git does not know assignments, priorities, dependencies, plans and the ledger, so these stay lost.',
+      ].join('\n'),
     )
     .examples([
       ['copse board rebuild', 'after the board was lost'],

@@ -23,7 +23,7 @@ export const dailyCommands: readonly CommandEntry[] = [
 function addWatch(program: CopseCommand, on: On): void {
   program
     .command('watch')
-    .description('Show the status live, with a key for every answer.')
+    .description('Show the status live; press a key to answer, approve, restart or cancel.')
     .details(
       'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and agents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without cursor control, it prints copse status.',
     )

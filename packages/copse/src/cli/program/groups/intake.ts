@@ -127,9 +127,7 @@ function addSources(program: CopseCommand, on: On): void {
   sources
     .command('sync')
     .argument('[names...]', 'names of sources (default: all)')
-    .description(
-      'Look at the sources now: new items become tasks, and Copse reports the result of its task to each item.',
-    )
+    .description('Read the sources now: add a task for each new item, and report results back to the items.')
     .option('--dry-run', 'only say what would happen')
     .option('--json', 'print { "sources": [...] }')
     .details('A running orchestrator does the same at the interval of each source.')

@@ -66,7 +66,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .command('pause')
     .description('Stop landing, or stop accepting tasks.')
     .option('--land', 'land nothing and start no checks (the default)')
-    .option('--accept', 'accept no more tasks; tasks in the queue still land')
+    .option('--accept', 'land the tasks in the queue; tasks that join it later wait')
     .option('--reason <text>', 'why, shown to people who wait')
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
@@ -118,8 +118,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
     .description('Queue tasks again, or retry their failed checks now.')
     .option('--json', 'print { "landings": [...] }')
-    .details(`
-It also reruns checks that could not start, and the checks of a target branch that fails.
+    .details(`It also reruns checks that could not start, and the checks of the target branch if they fail.
 The command does not wait for the landing; copse merge does.`)
     .examples([
       ['copse queue retry a1b2', ''],

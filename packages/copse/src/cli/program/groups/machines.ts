@@ -28,7 +28,7 @@ function addNode(program: CopseCommand, on: On): void {
   node
     .command('show')
     .argument('<node>', aNode)
-    .description('Show what a node told about itself.')
+    .description('Show the version, labels, slots and agents of a node.')
     .option('--json', 'print the node as JSON')
     .details(
       'The clock offset is the clock of the board’s server minus that of the node. It is only shown: no decision uses it.',
@@ -52,7 +52,7 @@ function addNode(program: CopseCommand, on: On): void {
   node
     .command('leave')
     .argument('<node>', aNode)
-    .description('Remove a node that is drained or gone; its record stays, as one that left.')
+    .description('Remove a drained or dead node; node list --all still shows it.')
     .option('--json', 'print the node as JSON')
     .details('A running orchestrator of this node stops. Starting it again lets the node join again.')
     .examples([
@@ -102,7 +102,7 @@ function addMove(program: CopseCommand, on: On): void {
     .description(taskOperations.move.description)
     .option('--json', 'print the task as JSON')
     .details(
-      'The task is pending, ready or in progress. A running agent is stopped and its work is saved first. Only that node takes the task next, unless it leaves the board.',
+      'The task must be pending, ready or in progress. A running agent is stopped and its work is saved first. Only that node takes the task next, unless it leaves the board.',
     )
     .examples([
       ['copse move a1b2 --to build-2', ''],

@@ -48,7 +48,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .description(taskOperations.delete.description)
     .option('--unlink', 'delete them even if other tasks depend on them, and remove those dependencies')
     .option('--keep-worktree', 'leave their worktrees as they are')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask; needed without a terminal')
     .option('--json', 'print { "deleted": [...] }')
     .details(
       'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches that are not merged stay. All events stay.',
@@ -132,14 +132,14 @@ function addArtifact(program: CopseCommand, on: On): void {
     .command('add')
     .argument(
       '<file-or-uri>',
-      'a file, which is copied, or a URI, which is kept as text (a file x:y is ./x:y)',
+      'a file, which is copied, or a URI, which is kept as text (write ./x:y for a file with a colon)',
     )
     .description('Add a file or a URI to the results of a task.')
     .option('--title <text>', 'what it is, in one line')
     .option('--task <id>', 'the task (default: the task of the current worktree)')
     .option('--json', 'print the artifact as JSON')
     .details(
-      `A file may have ${sizeText(artifacts.fileBytes)}, all files of a task ${sizeText(artifacts.taskBytes)}, and a task at most ${artifacts.perTask} artifacts. Files stay on this machine. Copse never opens a URI.\nAn agent adds to its own task only, and only files in its worktree, or in the folder of a task without one.`,
+      `A file may be at most ${sizeText(artifacts.fileBytes)}, all files of a task ${sizeText(artifacts.taskBytes)}, and a task at most ${artifacts.perTask} artifacts. Files stay on this machine. Copse never opens a URI.\nAn agent adds to its own task only, and only files in its worktree or, for a task without a worktree, in its folder.`,
     )
     .examples([
       ['copse artifact add report.pdf --task a1b2 --title "Load test"', ''],

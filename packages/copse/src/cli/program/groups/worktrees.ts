@@ -44,7 +44,7 @@ function addWorktrees(program: CopseCommand, on: On): void {
         'IDLE: its task waits; no agent or person works in it.',
         'COMMITTED: all of its work is committed, and has not landed.',
         'MERGED: all its commits landed.',
-        'KEPT: Copse keeps it until a person has looked; copse why says at what.',
+        'KEPT: its task needs attention; Copse does not remove it before you act (copse why <id>).',
         'LEFT OVER: its task is over.',
         'MISSING: its folder was deleted.',
         'NO FOLDER: only a branch, made by copse undo.',
@@ -118,7 +118,7 @@ function addCleanup(program: CopseCommand, on: On): void {
     .option('--force', 'the same as --yes, and stop its agent')
     .option(
       '--delete-branch',
-      'also delete its branch if it has commits that are not merged; one without such commits always goes',
+      'also delete a branch with unmerged commits (a merged branch is always deleted)',
     )
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .examples([
@@ -182,12 +182,15 @@ function addRescue(program: CopseCommand, on: On): void {
   rescue
     .command('move')
     .argument('<id>', 'the task whose worktree gets the files')
-    .argument('[paths...]', 'files of the main checkout (default: the files that its session changed)')
+    .argument(
+      '[paths...]',
+      'files of the main checkout (default: the files that the task’s agent changed there)',
+    )
     .description('Move changes from the main checkout into a worktree.')
     .option('--json', 'print the moved and the remaining files as JSON')
     .examples([
       ['copse rescue move a1b2 src/login.ts', 'this file'],
-      ['copse rescue move a1b2', 'the files that its session changed'],
+      ['copse rescue move a1b2', 'the files that the task’s agent changed there'],
     ])
     .action(on(() => import('../../commands/workspaces/rescue/move.ts')));
 }

@@ -106,6 +106,7 @@ interface Figures {
   /** From queued to landed. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
+  /** Landings without checks do not count. */
   readonly checksPerLanded: number | null;
 }
 
@@ -180,6 +181,7 @@ class Viewer {
   #figures(): Figures {
     const { entries, recent, now } = this.#records;
     const { landed, runs } = recent;
+    const checked = landed.filter(({ isVerified }) => isVerified).length;
     const took = landed.map(({ tookMs }) => tookMs);
     const ages = entries.map(({ landing }) => now - landing.queuedAt);
     return {
@@ -187,7 +189,7 @@ class Viewer {
       landedLastHour: landed.filter(({ at }) => now - at < HOUR_MS).length,
       p50Ms: took.length === 0 ? null : quantile(took, 0.5),
       p95Ms: took.length === 0 ? null : quantile(took, 0.95),
-      checksPerLanded: landed.length === 0 || runs === 0 ? null : runs / landed.length,
+      checksPerLanded: checked === 0 || runs === 0 ? null : runs / checked,
     };
   }
 
