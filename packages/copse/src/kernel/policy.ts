@@ -195,7 +195,7 @@ export const defaultPolicy = {
     endGraceMs: 5 * SECOND,
     /** How often an agent that reappears is ended before the removal is refused. */
     endTimes: 3,
-    /** After a removal that only gits refused, it is tried again. */
+    /** How long a removal waits for gits to leave the worktree, and how often. */
     gitsLeaveMs: 300,
     gitsLeaveTimes: 4,
     /** A younger lock file of git may belong to a command that is still running. */

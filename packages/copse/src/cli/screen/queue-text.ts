@@ -9,7 +9,7 @@ import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';
 import { waitSteps } from '../../explain/rules/wait-steps.ts';
-import { stepLines } from '../after/next-steps.ts';
+import { stepLines } from '../after/step-lines.ts';
 
 type Style = Parameters<Output['style']>[0];
 
