@@ -9,7 +9,7 @@ import { SlowestFirst } from './test/support/slowest-first.ts';
 const RULES = [
   'test/*/rules/**/*.test.ts',
   'test/config/**/*.test.ts',
-  'test/operations/**/*.test.ts',
+  'test/operations/*.test.ts',
   'test/guards/!(check).test.ts',
 ];
 

@@ -83,8 +83,8 @@ export const PROGRAMS = [
     entry: 'cli',
     groups: {
       start: START,
-      core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
-      look: /\/commands\/(.+\/)?(why|queue|worktrees|agents|status)\.ts$/,
+      core: /\/(cli\/main|commands\/(.+\/)?(list|show)|operations\/overview\/(list|show))\.ts$/,
+      look: /\/(commands\/(.+\/)?(why|queue|worktrees|agents|status)|operations\/overview\/(why|status)|compose\/look)\.ts$/,
       write: /\/board\/whole\.ts$/,
       yaml: /\/config\/(.+\/)?read\.ts$/,
       worktrees: /\/compose\/workspace-adapters\.ts$/,

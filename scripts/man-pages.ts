@@ -10,7 +10,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import packageJson from '../packages/copse/package.json' with { type: 'json' };
-import { exitCodes } from '../packages/copse/src/cli/failure.ts';
+import { exitCodes } from '../packages/copse/src/cli/exit-code.ts';
 import { CopseCommand } from '../packages/copse/src/cli/program/command.ts';
 import { topics } from '../packages/copse/src/cli/program/help.ts';
 import { createProgram } from '../packages/copse/src/cli/program/program.ts';

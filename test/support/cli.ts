@@ -14,6 +14,7 @@ import { afterAll, expect } from 'vitest';
 import packageJson from '../../packages/copse/package.json' with { type: 'json' };
 import { main } from '../../packages/copse/src/cli/main.ts';
 import { closeAtEnd } from './close-at-end.ts';
+import { expectInShape } from './records/in-shape.ts';
 import { runGit } from './git/git-shell.ts';
 import { plainEnv } from './plain-env.ts';
 import { scratchFolder } from './scratch.ts';
@@ -102,7 +103,9 @@ export function startCopse(argv: readonly string[], { cwd, env }: RunOptions): C
 export async function answer<T>(argv: readonly string[], options: RunOptions): Promise<T> {
   const { code, stdout, stderr } = await copse([...argv, '--json'], options);
   expect({ argv, code, stderr }).toEqual({ argv, code: 0, stderr: '' });
-  return JSON.parse(stdout) as T;
+  const document = JSON.parse(stdout) as T;
+  await expectInShape(argv, document);
+  return document;
 }
 
 /** What a command that succeeds prints. */

@@ -41,7 +41,7 @@ function hiddenFrom(
     userHome: home,
     variables,
     teardowns: undefined,
-    tokens: undefined,
+    tokens: path.join(home, '.cache', 'copse-serve'),
     compiled: undefined,
     find: () => undefined,
     srt: '/srt',
@@ -97,4 +97,10 @@ it('keys and logins are hidden also where a variable of the person says that the
   );
   // Its own login, no file of the system, and nothing around the repository or the home.
   for (const place of [variables.CLAUDE_CONFIG_DIR, '/dev/null', area]) expect(hidden).not.toContain(place);
+});
+
+// promise: sandbox-hidden, server-secrets
+it('the tokens of running servers are hidden', () => {
+  const tokens = path.dirname(put(home, '.cache', 'copse-serve', '4747.header'));
+  expect(hiddenFrom('claude', {}, {})).toContain(tokens);
 });

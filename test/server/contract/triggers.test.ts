@@ -112,7 +112,7 @@ describe('a request to a trigger', () => {
   });
 
   test('that is not genuine gets the same bytes as any other request without a token', async () => {
-    const { body: unauthorized } = await ask(served, '/api/v1/tasks', { token: false });
+    const { body: unauthorized } = await ask(served, '/api/v1/snapshot', { token: false });
     const wrong = await Promise.all([
       send('deploy', {}),
       send('no-such-trigger', signed('deploy', 'd-9')),

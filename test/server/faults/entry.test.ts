@@ -44,14 +44,14 @@ async function expectRefused(path: string, asked: Asked): Promise<void> {
 }
 
 function isWell(): Promise<number> {
-  return ask(served, '/api/v1/tasks').then(({ status }) => status);
+  return ask(served, '/api/v1/snapshot').then(({ status }) => status);
 }
 
 // promise: server-entry
 describe('without a token', () => {
   test.each([
     ['GET', '/'],
-    ['GET', '/api/v1/tasks'],
+    ['GET', '/api/v1/snapshot'],
     ['GET', '/api/v1/events?after=0'],
     ['POST', '/api/v1/ticket'],
     ['POST', '/api/v1/code'],
@@ -59,8 +59,8 @@ describe('without a token', () => {
     ['GET', '/api/v1/stream'],
     ['GET', '/metrics'],
     ['GET', '/no/such/path'],
-    ['DELETE', '/api/v1/tasks'],
-    ['OPTIONS', '/api/v1/tasks'],
+    ['DELETE', '/api/v1/snapshot'],
+    ['OPTIONS', '/api/v1/snapshot'],
     ['POST', '/healthz'],
     ['GET', '/triggers/deploy'],
     ['TRACE', '/'],
@@ -75,14 +75,14 @@ describe('without a token', () => {
     ['an empty token', { authorization: 'Bearer ' }],
     ['a password', { authorization: 'Basic Og==' }],
   ])('%s is none', async (_, headers) => {
-    await expectRefused('/api/v1/tasks', { token: false, headers });
+    await expectRefused('/api/v1/snapshot', { token: false, headers });
   });
 
   test('a token in the address, a cookie or a Referer is none', async () => {
     const { token } = served.server.keys;
-    await expectRefused(`/api/v1/tasks?token=${token}&access_token=${token}`, { token: false });
-    await expectRefused('/api/v1/tasks', { token: false, headers: { cookie: `token=${token}` } });
-    await expectRefused('/api/v1/tasks', {
+    await expectRefused(`/api/v1/snapshot?token=${token}&access_token=${token}`, { token: false });
+    await expectRefused('/api/v1/snapshot', { token: false, headers: { cookie: `token=${token}` } });
+    await expectRefused('/api/v1/snapshot', {
       token: false,
       headers: { referer: `http://localhost/#${token}` },
     });
@@ -97,21 +97,21 @@ describe('without a token', () => {
 describe('a page in the person’s browser, even with the token', () => {
   test('whose name was bound to this machine (DNS rebinding) is refused by its Host', async () => {
     const host = `attacker.example:${served.port}`;
-    await expectRefused('/api/v1/tasks', { headers: { host } });
+    await expectRefused('/api/v1/snapshot', { headers: { host } });
     // As the page sends it: Origin and Host agree.
-    await expectRefused('/api/v1/tasks', {
+    await expectRefused('/api/v1/snapshot', {
       headers: { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
     });
     await expectRefused('/healthz', { headers: { host }, token: false });
   });
 
   test('on another port of this machine is refused by its Origin', async () => {
-    await expectRefused('/api/v1/tasks', { headers: { origin: 'http://localhost:3000' } });
-    await expectRefused('/api/v1/tasks', { headers: { origin: 'http://localhost' } });
+    await expectRefused('/api/v1/snapshot', { headers: { origin: 'http://localhost:3000' } });
+    await expectRefused('/api/v1/snapshot', { headers: { origin: 'http://localhost' } });
   });
 
   test('with another scheme is refused by its Origin', async () => {
-    await expectRefused('/api/v1/tasks', { headers: { origin: `https://localhost:${served.port}` } });
+    await expectRefused('/api/v1/snapshot', { headers: { origin: `https://localhost:${served.port}` } });
   });
 
   test('that sends a form from another site is refused', async () => {
@@ -132,7 +132,7 @@ describe('a page in the person’s browser, even with the token', () => {
   test('that asks for an image, a script or a frame is refused by Sec-Fetch-Site', async () => {
     for (const site of ['cross-site', 'same-site'])
       for (const destination of ['image', 'script', 'iframe'])
-        await expectRefused('/api/v1/tasks', {
+        await expectRefused('/api/v1/snapshot', {
           headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': destination },
         });
   });
@@ -140,7 +140,7 @@ describe('a page in the person’s browser, even with the token', () => {
   test('of the server itself may enter', async () => {
     const origin = `http://localhost:${served.port}`;
     const headers = { host: `localhost:${served.port}`, origin, 'sec-fetch-site': 'same-origin' };
-    expect(await ask(served, '/api/v1/tasks', { headers })).toMatchObject({ status: 200 });
+    expect(await ask(served, '/api/v1/snapshot', { headers })).toMatchObject({ status: 200 });
   });
 });
 
@@ -180,7 +180,7 @@ describe('a WebSocket', () => {
   test('opens on no other path', async () => {
     const ticket = await ticketOf(served);
     const head = `Host: localhost:${served.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
-    for (const path of ['/', '/api/v1/tasks', '/api/v1/events', '/api/v1/stream/..'])
+    for (const path of ['/', '/api/v1/snapshot', '/api/v1/events', '/api/v1/stream/..'])
       expect(await sendRaw(served.port, `GET ${path}?ticket=${ticket} HTTP/1.1\r\n${head}`).ended).toMatch(
         /^HTTP\/1\.1 401 /,
       );
@@ -243,7 +243,7 @@ describe('a code', () => {
     const first = await enter(code);
     expect(first.status).toBe(200);
     const { token } = JSON.parse(first.body) as { token: string };
-    expect(await ask(served, '/api/v1/tasks', { token })).toMatchObject({ status: 200 });
+    expect(await ask(served, '/api/v1/snapshot', { token })).toMatchObject({ status: 200 });
     expect(await enter(code)).toMatchObject({ status: 401, body: refused });
   });
 
@@ -274,7 +274,7 @@ describe('a code', () => {
 
 test('every answer has the headers that keep browsers from using it elsewhere', async () => {
   for (const asked of [{}, { token: false as const }]) {
-    const { headers } = await ask(served, '/api/v1/tasks', asked);
+    const { headers } = await ask(served, '/api/v1/snapshot', asked);
     expect(headers).toMatchObject({
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       'x-content-type-options': 'nosniff',
@@ -289,7 +289,7 @@ test('every answer has the headers that keep browsers from using it elsewhere', 
 test('no token, code or ticket is in what the server tells the person', async () => {
   const { keys } = served.server;
   const [ticket, code] = [keys.newTicket(), keys.newCode()];
-  await ask(served, `/api/v1/tasks?token=${keys.token}&code=${code}`, {
+  await ask(served, `/api/v1/snapshot?token=${keys.token}&code=${code}`, {
     headers: { host: 'attacker.example' },
   });
   await openSocket(served, `?ticket=${ticket}`, { origin: 'http://told.example' });
@@ -352,7 +352,7 @@ describe('a request that is no request', () => {
   });
 
   test('with an address of more than 2 KB has no path', async () => {
-    expect(await ask(served, `/api/v1/tasks?x=${'x'.repeat(3_000)}`)).toMatchObject({ status: 404 });
+    expect(await ask(served, `/api/v1/snapshot?x=${'x'.repeat(3_000)}`)).toMatchObject({ status: 404 });
   });
 
   test('a tunnel is not opened', async () => {
@@ -445,7 +445,7 @@ test('a handler that fails answers, and the server goes on', async () => {
   });
   expect(body).not.toContain('the disk is gone');
   expect(broken.problems.join('')).toContain('the disk is gone');
-  expect((await ask(broken, '/api/v1/tasks')).status).toBe(200);
+  expect((await ask(broken, '/api/v1/snapshot')).status).toBe(200);
 });
 
 function boundTo(target: object, name: string | symbol): unknown {

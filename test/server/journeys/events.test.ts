@@ -142,16 +142,16 @@ describe.each(engines)('the tasks on %s', (engine) => {
     await using served = await newServed({ engine });
     const { board } = served;
     await newTask(board, { title: 'One' });
-    const first = await ask(served, '/api/v1/tasks');
+    const first = await ask(served, '/api/v1/snapshot');
     const { at, tasks } = JSON.parse(first.body) as { at: number; tasks: { title: string }[] };
     expect(at).toBe(await board.lastEvent());
     const views = (await board.tasks({ order: 'urgent' })).map((task) => taskView(task));
     expect(tasks).toEqual(JSON.parse(JSON.stringify(views)));
     const etag = String(first.headers.etag);
-    const again = await ask(served, '/api/v1/tasks', { headers: { 'if-none-match': `"x", ${etag}` } });
+    const again = await ask(served, '/api/v1/snapshot', { headers: { 'if-none-match': `"x", ${etag}` } });
     expect(again).toMatchObject({ status: 304, body: '' });
     await newTask(board, { title: 'Two' });
-    const later = await ask(served, '/api/v1/tasks', { headers: { 'if-none-match': etag } });
+    const later = await ask(served, '/api/v1/snapshot', { headers: { 'if-none-match': etag } });
     expect(later.status).toBe(200);
     expect((JSON.parse(later.body) as { tasks: unknown[] }).tasks).toHaveLength(2);
   });
@@ -164,7 +164,7 @@ describe.each(engines)('the tasks on %s', (engine) => {
       for (let count = 0; count < 30; count += 1) await newTask(board, { title: `Task ${count}` });
     })();
     for (let round = 0; round < 5; round += 1) {
-      const { body } = await ask(served, '/api/v1/tasks');
+      const { body } = await ask(served, '/api/v1/snapshot');
       const { at, tasks } = JSON.parse(body) as { at: number; tasks: { id: string }[] };
       const recorded = await board.events({ after: brand<EventNumber>(0), limit: at });
       const created = recorded.flatMap(({ event }) => (event.type === 'task.created' ? [event.id] : []));
@@ -225,10 +225,10 @@ test('a client that does not read is told that it is slow, and catches up by num
   const socket = await openSocket(served, `?ticket=${await ticketOf(served)}&after=0`);
   if (socket.kind !== 'open') throw new Error('The WebSocket was refused');
   socket.socket.pause();
-  for (let count = 0; count < 120; count += 1) await newTask(served.board, { title: `${count}`, body });
   const metrics = async () => (await ask(served, '/metrics')).body;
+  // Until the buffers of the system are full.
   while (!(await metrics()).includes('copse_slow_clients_total 2'))
-    await new Promise((go) => setTimeout(go, 20));
+    for (let count = 0; count < 10; count += 1) await newTask(served.board, { title: 'Large', body });
   while (!(await metrics()).includes('copse_streams 0')) await new Promise((go) => setTimeout(go, 20));
   const code = new Promise<number>((resolve) => socket.socket.once('close', resolve));
   socket.socket.resume();

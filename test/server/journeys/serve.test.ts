@@ -33,7 +33,7 @@ async function serve(argv: readonly string[] = ['--port', '0'], cwd = newReposit
   child.stdout?.on('data', (text: Buffer) => (printed += text.toString()));
   child.stderr?.on('data', (text: Buffer) => (printed += text.toString()));
   const ended = finished(child);
-  while (!printed.includes('/api/v1/tasks')) {
+  while (!printed.includes('/api/v1/snapshot')) {
     if (child.exitCode !== null) throw new Error(printed);
     await Promise.race([once(child.stdout ?? child, 'data'), ended]);
   }
@@ -48,15 +48,15 @@ test('it prints a code, keeps the token in a private file, and ends with a signa
   expect(printed()).toBe(
     `Serving the board: ${url}/#code=${code}\n` +
       `  The code works once, within 5 minutes. Ctrl+C stops.\n` +
-      `  curl -H @'${file}' ${url}/api/v1/tasks\n`,
+      `  curl -H @'${file}' ${url}/api/v1/snapshot\n`,
   );
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
   const [authorization = '', token = ''] = /Bearer (\S+)/.exec(readFileSync(file, 'utf8')) ?? [];
-  const tasks = await fetch(`${url}/api/v1/tasks`, { headers: { authorization } });
+  const tasks = await fetch(`${url}/api/v1/snapshot`, { headers: { authorization } });
   expect(await tasks.json()).toMatchObject({ tasks: [] });
-  expect((await fetch(`${url}/api/v1/tasks`)).status).toBe(401);
+  expect((await fetch(`${url}/api/v1/snapshot`)).status).toBe(401);
   const entered = await fetch(`${url}/api/v1/enter`, { method: 'POST', body: JSON.stringify({ code }) });
   expect(Object.keys((await entered.json()) as object)).toEqual(['token']);
   // A stream is open when the signal comes.
@@ -156,7 +156,7 @@ test('with a certificate it serves TLS, under the names of the certificate', asy
       const options = {
         host: '127.0.0.1',
         port,
-        path: '/api/v1/tasks',
+        path: '/api/v1/snapshot',
         ca: readFileSync(cert),
         servername: 'copse.example.com',
       };

@@ -8,53 +8,18 @@ import path from 'node:path';
 import { sessionFrom, taskFrom } from '../board/rules/author.ts';
 import { resolvePrefix } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
-import { fail } from './failure.ts';
+import { fail } from '../operations/failure.ts';
+import { operations } from '../operations/registry.ts';
 import type { Cli } from './invocation.ts';
+import { otherCommands } from './program/other-commands.ts';
 
 /** Every other command is for people only, new commands included. */
-const forSessions: ReadonlySet<string> = new Set([
-  'add',
-  'agents',
-  'artifact add',
-  'artifact list',
-  'artifact show',
-  'completion',
-  'config',
-  'cost',
-  'diff',
-  'doctor',
-  'events',
-  'export',
-  'finish',
-  'heartbeat',
-  'help',
-  'hook',
-  'jobs',
-  'jobs show',
-  'ledger add',
-  'ledger list',
-  'list',
-  'logs',
-  'mcp',
-  'notify',
-  'phase',
-  'plan list',
-  'plan show',
-  'queue',
-  'radar',
-  'rescue list',
-  'rescue show',
-  'schedule list',
-  'schedule show',
-  'shell-init',
-  'show',
-  'stats',
-  'status',
-  'stuck',
-  'sync',
-  'why',
-  'worktrees',
-]);
+function isForSessions(command: string): boolean {
+  return (
+    operations.some((one) => one.command === command && one.callers.includes('session')) ||
+    otherCommands[command]?.isForSessions === true
+  );
+}
 
 /** They change or show files and output of one task, which an agent in a sandbox cannot read otherwise. */
 const OWN_TASK_ONLY: ReadonlySet<string> = new Set(['diff', 'logs', 'sync']);
@@ -64,7 +29,7 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
   if (author === undefined) return;
   const [word] = words;
   const isForPeople =
-    !forSessions.has(command) ||
+    !isForSessions(command) ||
     (command === 'config' && word?.startsWith('accept') === true) ||
     // It may print the board, and write no file.
     (command === 'export' && word !== undefined && word !== '-') ||

@@ -3,7 +3,8 @@
 import { CommanderError } from 'commander';
 
 import { Unavailable } from '../kernel/unavailable.ts';
-import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
+import { OperationFailed, type Failure } from '../operations/failure.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from './exit-code.ts';
 import { type Host, ownProcess } from './host.ts';
 import type { Cli } from './invocation.ts';
 import { openOutput, reportFailure } from './output.ts';
@@ -58,7 +59,7 @@ async function explain(
   program: CopseCommand,
   argv: readonly string[],
 ): Promise<Failure> {
-  if (error instanceof CommandFailed) {
+  if (error instanceof OperationFailed) {
     if (error.failure.task === undefined) return error.failure;
     const { withNextSteps } = await import('./after/refused.ts');
     return withNextSteps(cli, error.failure);

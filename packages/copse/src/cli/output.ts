@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 
 import { splitRemark } from '../kernel/shell.ts';
 import { shown } from '../kernel/text.ts';
-import type { Failure } from './failure.ts';
+import type { Failure } from '../operations/failure.ts';
 import type { Host } from './host.ts';
 import { stepLines } from './after/step-lines.ts';
 

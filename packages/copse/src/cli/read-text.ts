@@ -5,7 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 
 import { FOR_SESSION } from '../board/rules/author.ts';
-import { fail } from './failure.ts';
+import { fail } from '../operations/failure.ts';
 import type { Cli } from './invocation.ts';
 
 export interface BodyOptions {

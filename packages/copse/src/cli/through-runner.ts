@@ -11,7 +11,8 @@ import { text } from 'node:stream/consumers';
 import { sessionFrom } from '../board/rules/author.ts';
 import { runnerCalled } from '../compose/inside-attempt.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
-import { type ExitCode, exitCodes, fail } from './failure.ts';
+import { fail } from '../operations/failure.ts';
+import { type ExitCode, exitCodes } from './exit-code.ts';
 import type { Cli } from './invocation.ts';
 import { messageOf } from './read-text.ts';
 

@@ -1,11 +1,8 @@
 /** Opens everything that agents and the queue need, and closes it when the command ends. */
 
-import { type RunContext, contextOf, contextToStop } from '../queue/context.ts';
+import type { RunContext } from '../queue/context.ts';
 import type { OpenRun, OpenRunOptions } from '../compose/run/run.ts';
-import type { TaskId } from '../kernel/ids.ts';
-import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
-import { requireTaskId } from './with-board.ts';
 
 export async function withRun<T>(
   cli: Cli,
@@ -19,30 +16,4 @@ export async function withRun<T>(
   } finally {
     await run.close();
   }
-}
-
-/** For commands that stop the work on a task. */
-export async function withRunOf<T>(
-  cli: Cli,
-  words: readonly string[],
-  work: (context: RunContext, id: TaskId) => Promise<T>,
-): Promise<T> {
-  return withRun(cli, {}, async (context) => {
-    const id = await requireTaskId(context.board, words[0] ?? '');
-    return work(await contextToStop(context, await context.board.get('task', id)), id);
-  });
-}
-
-/** What works on these tasks; they have to be in one repository. */
-export async function contextOfAll(
-  context: RunContext,
-  ids: readonly TaskId[],
-  placeOf = contextOf,
-): Promise<RunContext> {
-  const places = new Set<RunContext>();
-  for (const id of ids) places.add(await placeOf(context, await context.board.get('task', id)));
-  const [only = context, ...others] = places;
-  if (others.length > 0)
-    fail('invalid', 'These tasks are in several repositories.', 'run the command for each repository');
-  return only;
 }

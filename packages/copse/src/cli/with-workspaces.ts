@@ -5,9 +5,9 @@ import { openWorkspaceContext, openWorkspacesAt } from '../compose/open.ts';
 import { shellWord } from '../kernel/shell.ts';
 import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { RefusalCode } from '../kernel/decision.ts';
-import { CommandFailed } from './failure.ts';
+import { OperationFailed } from '../operations/failure.ts';
 import type { Cli } from './invocation.ts';
-import { requireTaskId } from './with-board.ts';
+import { requireTaskId } from '../operations/find.ts';
 
 export async function withWorkspaces<T>(
   cli: Cli,
@@ -30,7 +30,7 @@ export async function requireTaskIdAmong(
   try {
     return await requireTaskId(board, text);
   } catch (error) {
-    const isUnknown = error instanceof CommandFailed && error.failure.code === 'not_found';
+    const isUnknown = error instanceof OperationFailed && error.failure.code === 'not_found';
     const resolved = resolvePrefix(text, others);
     if (isUnknown && resolved.kind === 'found') return resolved.id;
     throw error;
@@ -42,7 +42,7 @@ export function stop(
   { reason, next }: { readonly reason: string; readonly next: readonly string[] },
   code: RefusalCode = 'wrong_status',
 ): never {
-  throw new CommandFailed({ code, reason, next });
+  throw new OperationFailed({ code, reason, next });
 }
 
 /** For commands that change only the repository they are run in. */

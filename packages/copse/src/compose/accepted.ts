@@ -8,6 +8,7 @@
 import { type PowerFiles, filesIn } from '../git/accepted/files.ts';
 import { type Accepted, acceptedFiles, loadAccepted, own, presentPower } from '../git/accepted/record.ts';
 import { configValue, isSameConfig, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { decidedBy } from '../config/power-files.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
@@ -95,6 +96,14 @@ export async function acceptFirst(repository: Repository, pending: Pending): Pro
     throw error;
   }
   return pending.changes.map(({ name }) => name);
+}
+
+/** Undefined when no change of copse.yml waits for a person, or when it has a mistake. */
+export async function pendingConfig(repository: Repository): Promise<Config | undefined> {
+  const { changes, present } = await loadPending(repository);
+  const change = changes.find(({ name }) => name === 'copse.yml');
+  const text = present.files['copse.yml'];
+  return change === undefined || change.problem !== null || !text ? undefined : loadConfig(text);
 }
 
 /** The files as they are, or as far as they count. */

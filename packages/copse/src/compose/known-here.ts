@@ -1,21 +1,10 @@
 /** What only this machine knows about a task: its process, and the size of its worktree. Loaded when it is shown. */
 
 import { readRunner } from '../agents/files/attempt-files.ts';
-import type { NodeId } from '../kernel/ids.ts';
+import type { AttemptProcess } from '../operations/access.ts';
 import { isAlive } from '../processes/identity.ts';
 import type { Attempt } from '../tasks/rules/attempt.ts';
 import { type Repository, nodeHere } from './open.ts';
-
-export interface AttemptProcess {
-  readonly node: NodeId;
-  /** Null while there is only one node. */
-  readonly nodeName: string | null;
-  readonly isHere: boolean;
-  /** Null until its runner has told it. */
-  readonly pid: number | null;
-  /** Null on another machine. */
-  readonly isAlive: boolean | null;
-}
 
 export async function processOf(
   repository: Repository,

@@ -52,7 +52,7 @@ export interface Route {
 export const API = '/api/v1';
 
 export const ownRoutes: readonly Route[] = [
-  { method: 'GET', path: `${API}/tasks`, answer: tasks },
+  { method: 'GET', path: `${API}/snapshot`, answer: snapshot },
   { method: 'GET', path: `${API}/events`, answer: events },
   { method: 'POST', path: `${API}/ticket`, answer: ticket },
   { method: 'POST', path: `${API}/code`, answer: code },
@@ -80,14 +80,14 @@ export function noSuchPath(): HttpAnswer {
   return problemAnswer(problem('not_found', 'The server has no such path.', 'copse serve --help'));
 }
 
-async function tasks({ snapshots, feed, mark }: ServedParts, { request }: Call): Promise<HttpAnswer> {
-  const snapshot = await snapshots.read();
-  const etag = `"${mark}-${feed.latest.term}-${snapshot.at}"`;
+async function snapshot({ snapshots, feed, mark }: ServedParts, { request }: Call): Promise<HttpAnswer> {
+  const { at, json: body } = await snapshots.read();
+  const etag = `"${mark}-${feed.latest.term}-${at}"`;
   const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === etag) ?? false;
   const headers = { etag };
   return isKnown
     ? { status: 304, type: 'application/json', body: '', headers }
-    : { status: 200, type: 'application/json', body: snapshot.json, headers };
+    : { status: 200, type: 'application/json', body, headers };
 }
 
 async function events(

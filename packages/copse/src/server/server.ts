@@ -12,6 +12,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Board } from '../board/port.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
+import { OperationFailed } from '../operations/failure.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { type HttpAnswer, problemAnswer, rawAnswer, refusedAnswer, write } from './answer.ts';
 import { type StreamStart, Feed } from './events/feed.ts';
@@ -281,6 +282,10 @@ class Entrance {
   }
 
   #explain(error: unknown): HttpAnswer {
+    if (error instanceof OperationFailed) {
+      const { code, reason, next } = error.failure;
+      return problemAnswer(problem(code, reason, ...next));
+    }
     if (error instanceof Unavailable)
       return problemAnswer(problem('unavailable', error.message, error.remedy));
     this.#onProblem(

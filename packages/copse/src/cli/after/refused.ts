@@ -5,7 +5,7 @@ import { withLook } from '../../compose/look.ts';
 import { nextSteps } from '../../explain/next-steps.ts';
 import { type TaskId, brand } from '../../kernel/ids.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
-import type { Failure } from '../failure.ts';
+import type { Failure } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 
 /** Agents keep the commands of the refusal: most of those for people are refused to them. */

@@ -4,30 +4,21 @@ import type { GoneOn } from '../../agents/act/go-on.ts';
 import type { Stopped } from '../../agents/act/stop-task.ts';
 import { processList } from '../../kernel/process.ts';
 import { shown } from '../../kernel/text.ts';
-import { taskView } from '../../operations/views/views.ts';
+import type { Access } from '../../operations/access.ts';
 import { agentNamed } from '../../explain/rules/amounts.ts';
 import { hasWorktree, nextSteps } from '../../explain/next-steps.ts';
-import type { RunContext } from '../../queue/context.ts';
+import { type RunContext, contextToStop } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
 import { printSteps } from './next-steps.ts';
 import { printAhead } from './ahead.ts';
-
-interface Options {
-  readonly json?: boolean;
-}
 
 /** `act`: what the command did. `agent` is null when the task waits for an orchestrator. */
 export async function printStarted(
   cli: Cli,
   context: RunContext,
   { task, agent, act }: GoneOn & { readonly act: 'Restarted' | 'Resumed' | 'Sent back' },
-  { json }: Options,
 ): Promise<void> {
   const { output } = cli;
-  if (json) {
-    output.json({ task: taskView(task), agent });
-    return;
-  }
   const { id, title } = task;
   if (agent === null && act !== 'Sent back')
     output.line(`${output.style('cyan', id)} is ready to start again: ${shown(title)}`);
@@ -38,19 +29,18 @@ export async function printStarted(
 
 export async function printStopped(
   { output }: Cli,
-  context: RunContext,
+  access: Access,
   { task, remaining, isElsewhere }: Stopped,
-  { json }: Options,
 ): Promise<void> {
-  if (json) {
-    output.json({ task: taskView(task), remaining: remaining.length });
-    return;
-  }
   const { id, title, state } = task;
   const act = state.status === 'cancelled' ? 'Cancelled' : 'Paused';
   output.line(`${output.style('yellow', act)} ${id} ${shown(title)}`);
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
   if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
-  if (await hasWorktree(context, task)) output.line(output.style('dim', '    Its worktree was not touched.'));
-  printSteps(output, await nextSteps(context, task));
+  await access.run(async (run) => {
+    const context = await contextToStop(run, task);
+    if (await hasWorktree(context, task))
+      output.line(output.style('dim', '    Its worktree was not touched.'));
+    printSteps(output, await nextSteps(context, task));
+  });
 }

@@ -23,7 +23,8 @@ import type { Cli } from '../invocation.ts';
 import { isOrchestrated } from '../after/ahead.ts';
 import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
 import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
-import { broken, lookAt, needLines, withAsker } from './look.ts';
+import { withAsker } from '../../operations/overview/inbox.ts';
+import { broken, lookAt, needLines } from './look.ts';
 import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
 import { printSteps } from '../after/next-steps.ts';
 

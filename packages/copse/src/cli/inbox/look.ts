@@ -2,7 +2,6 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import type { BoardReader } from '../../board/port.ts';
 import { showInPager } from '../../compose/on-demand.ts';
 import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
@@ -14,7 +13,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import { counted, shown } from '../../kernel/text.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { type TaskReview, loadReview } from '../../review/act/review.ts';
-import { CommandFailed } from '../failure.ts';
+import { OperationFailed } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { patchForReader } from '../screen/diff-text.ts';
@@ -42,14 +41,6 @@ export function headline(need: NeedsYou, now: Timestamp): string {
   ];
   const what = status === 'stuck' && kind === 'failed' ? 'is stuck' : kindWords[kind];
   return `${task} ${what} (${facts.join(', ')}): ${shown(title)}`;
-}
-
-/** With the agent that worked on it last: it asks, or it finished what is reviewed. */
-export async function withAsker(board: BoardReader, need: NeedsYou): Promise<NeedsYou> {
-  if (need.agent !== null) return need;
-  const session = (await board.get('task', need.task))?.session;
-  const agent = session ? ((await board.get('session', session))?.agent ?? null) : null;
-  return { ...need, agent };
 }
 
 interface Around {
@@ -131,7 +122,7 @@ async function showLogs({ cli, need }: LookedAt): Promise<void> {
   try {
     await showLog(cli, need.task, { lines: LOG_LINES });
   } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof OperationFailed)) throw error;
     cli.output.line(shown(error.failure.reason));
   }
 }

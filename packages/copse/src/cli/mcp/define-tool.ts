@@ -6,7 +6,7 @@ import { sessionFrom } from '../../board/rules/author.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
-import { CommandFailed, type Failure, fail } from '../failure.ts';
+import { OperationFailed, type Failure, fail } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { stepLines } from '../after/step-lines.ts';
@@ -82,7 +82,7 @@ async function requireOwnTask(cli: Cli): Promise<TaskId> {
   try {
     return await withReporting(cli, undefined, async (_, { task }) => task);
   } catch (error) {
-    if (!(error instanceof CommandFailed && error.failure.code === 'invalid')) throw error;
+    if (!(error instanceof OperationFailed && error.failure.code === 'invalid')) throw error;
     return fail(
       'invalid',
       `copse mcp must run in a task's worktree, and ${shown(cli.cwd)} is not one.`,
@@ -146,7 +146,7 @@ function outputTo(lines: string[]): Output {
 }
 
 function explain(error: unknown): Pick<Failure, 'reason' | 'next'> {
-  if (error instanceof CommandFailed) return error.failure;
+  if (error instanceof OperationFailed) return error.failure;
   if (error instanceof Unavailable) return { reason: error.message, next: [error.remedy] };
   const surprise = error instanceof Error ? error.message : String(error);
   return { reason: `Unexpected error: ${surprise}`, next: ['copse doctor'] };

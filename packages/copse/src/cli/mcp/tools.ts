@@ -3,7 +3,7 @@
 import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { openPhases } from '../../agents/rules/session/session.ts';
-import { fail } from '../failure.ts';
+import { fail } from '../../operations/failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import type { Run } from '../program/parts.ts';
 import { type Given, type Parameters, defineTool } from './define-tool.ts';

@@ -3,99 +3,24 @@
  * one of its words or options counts as changing. A typo never leads to one of those.
  */
 
+import { operations } from '../../operations/registry.ts';
+import { otherCommands } from './other-commands.ts';
+
 type Effect = 'reads' | 'changes';
 
-/** Every command has a line here, by its path. */
-export const effects: Readonly<Record<string, Effect>> = {
-  add: 'changes',
-  agents: 'reads',
-  answer: 'changes',
-  attach: 'changes',
-  'board backup': 'changes',
-  'board migrate': 'changes',
-  'board rebuild': 'changes',
-  'board restore': 'changes',
-  cancel: 'changes',
-  cleanup: 'changes',
-  'artifact add': 'changes',
-  'artifact get': 'changes',
-  'artifact list': 'reads',
-  'artifact show': 'reads',
-  completion: 'reads',
-  config: 'changes',
-  cost: 'reads',
-  delete: 'changes',
-  demo: 'changes',
-  diff: 'reads',
-  doctor: 'reads',
-  edit: 'changes',
-  events: 'reads',
-  export: 'changes',
-  finish: 'changes',
-  heartbeat: 'changes',
-  help: 'reads',
-  hook: 'changes',
-  import: 'changes',
-  inbox: 'changes',
-  init: 'changes',
-  jobs: 'reads',
-  'jobs show': 'reads',
-  'ledger add': 'changes',
-  'ledger list': 'reads',
-  list: 'reads',
-  logs: 'reads',
-  mcp: 'changes',
-  merge: 'changes',
-  move: 'changes',
-  'node drain': 'changes',
-  'node leave': 'changes',
-  'node list': 'reads',
-  'node rename': 'changes',
-  'node resume': 'changes',
-  'node show': 'reads',
-  notify: 'changes',
-  orchestrate: 'changes',
-  pause: 'changes',
-  phase: 'changes',
-  'plan add': 'changes',
-  'plan list': 'reads',
-  'plan show': 'reads',
-  queue: 'reads',
-  'queue cancel': 'changes',
-  'queue front': 'changes',
-  'queue pause': 'changes',
-  'queue resume': 'changes',
-  'queue retry': 'changes',
-  radar: 'reads',
-  'rescue list': 'reads',
-  'rescue move': 'changes',
-  'rescue restore': 'changes',
-  'rescue show': 'reads',
-  restart: 'changes',
-  resume: 'changes',
-  review: 'changes',
-  'schedule list': 'reads',
-  'schedule pause': 'changes',
-  'schedule resume': 'changes',
-  'schedule run': 'changes',
-  'schedule show': 'reads',
-  serve: 'changes',
-  'shell-init': 'reads',
-  show: 'reads',
-  stats: 'reads',
-  status: 'reads',
-  'sources list': 'reads',
-  'sources show': 'reads',
-  'sources sync': 'changes',
-  stuck: 'changes',
-  switch: 'reads',
-  sync: 'changes',
-  sweep: 'changes',
-  tend: 'changes',
-  trigger: 'changes',
-  undo: 'changes',
-  watch: 'changes',
-  why: 'reads',
-  work: 'changes',
-  worktrees: 'reads',
-};
+/** Of every command, by its path. */
+export const effects: Readonly<Record<string, Effect>> = effectsOfAll();
+
+function effectsOfAll(): Record<string, Effect> {
+  const effects: Record<string, Effect> = {};
+  const all = [
+    ...operations.map(({ command, effect }) => ({ command, isReading: effect === 'reads' })),
+    ...Object.entries(otherCommands).map(([command, { effect }]) => ({
+      command,
+      isReading: effect === 'reads',
+    })),
+  ];
+  for (const { command, isReading } of all)
+    effects[command] = isReading && effects[command] !== 'changes' ? 'reads' : 'changes';
+  return effects;
+}

@@ -1,6 +1,6 @@
 /** Next commands have `"…"` where a person writes a text of their own. Pasted as it is, it is no answer and no title. */
 
-import { fail } from '../failure.ts';
+import { fail } from '../../operations/failure.ts';
 
 const PLACEHOLDER = '…';
 

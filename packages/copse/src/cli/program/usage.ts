@@ -4,7 +4,7 @@ import type { CommanderError } from 'commander';
 
 import { nearest } from '../../config/problems/nearest.ts';
 import { shellWord } from '../../kernel/shell.ts';
-import type { Failure } from '../failure.ts';
+import type { Failure } from '../../operations/failure.ts';
 import type { CopseCommand } from './command.ts';
 import { effects } from './effects.ts';
 import { topics } from './help.ts';

@@ -9,7 +9,7 @@ export function parsePriority(text: string): Priority | undefined {
   return digit === undefined ? undefined : (Number(digit) as Priority);
 }
 
-export function formatPriority(priority: Priority): string {
+export function formatPriority(priority: Priority): `p${Priority}` {
   return `p${priority}`;
 }
 

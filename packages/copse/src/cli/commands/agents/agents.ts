@@ -11,7 +11,7 @@ import { time } from '../../../kernel/time.ts';
 import { isNothing } from '../../../kernel/usage.ts';
 import type { LookContext } from '../../../queue/context.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { printSteps } from '../../after/next-steps.ts';

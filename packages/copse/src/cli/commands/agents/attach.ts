@@ -5,9 +5,9 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { terminalName } from '../../../workspaces/rules/naming.ts';
 import { joinTerminal } from '../../../compose/on-demand.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 /** Attaches to the tmux session of an agent. Detaching (Ctrl+B D) leaves the agent running. */

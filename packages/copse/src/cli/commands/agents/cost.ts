@@ -9,12 +9,13 @@ import {
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { tokensOf } from '../../../kernel/usage.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cut, widthOfText } from '../../screen/screen.ts';
 import { dollarsText, tokensText } from '../../../explain/rules/amounts.ts';
-import { requirePlanId, withBoard } from '../../with-board.ts';
+import { requirePlanId } from '../../../operations/find.ts';
+import { withBoard } from '../../with-board.ts';
 
 interface Options {
   readonly by?: string;

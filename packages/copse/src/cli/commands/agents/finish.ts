@@ -3,7 +3,7 @@ import { reportFinish } from '../../../agents/act/report.ts';
 import { addReportedHere } from '../../../agents/act/artifacts.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';

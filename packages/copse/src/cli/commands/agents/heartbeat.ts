@@ -1,5 +1,5 @@
 import { reportHeartbeat } from '../../../agents/act/report.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withReporting } from './report-here.ts';
 

@@ -5,11 +5,11 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Board } from '../../../board/port.ts';
 import type { SessionId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { machineName } from '../../../workspaces/act/shared/elsewhere.ts';
 import { isJobId, requireJob } from '../intake/job-id.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {

@@ -2,7 +2,7 @@ import { raiseAttention } from '../../../agents/act/answer.ts';
 import type { Attention } from '../../../agents/rules/session/session.ts';
 import { waitingClause } from '../../../explain/rules/reason.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { tellPeople, withReporting } from './report-here.ts';
 

@@ -21,7 +21,7 @@ import { BoardAway } from '../../../board/port.ts';
 import { asOrchestrator, whoRuns } from '../../../compose/board/who-runs.ts';
 import { arrivalOf } from '../../../compose/node-facts.ts';
 import { joinNode, staySeen } from '../../../machines/act/join.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import { drainOnSignal } from '../nodes/drain-on-signal.ts';
 import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';

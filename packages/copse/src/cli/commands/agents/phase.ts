@@ -1,6 +1,6 @@
 import { reportPhase } from '../../../agents/act/report.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withReporting } from './report-here.ts';
 

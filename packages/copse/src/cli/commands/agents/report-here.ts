@@ -9,8 +9,8 @@ import { taskFrom } from '../../../board/rules/author.ts';
 import { type EventNumber, type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Cli } from '../../invocation.ts';
-import { failNoTaskHere } from '../workspaces/task-of-folder.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { failNoTaskHere } from '../../../operations/task-here.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 
 export async function withReporting<T>(
   cli: Cli,
@@ -48,7 +48,7 @@ async function requireTask(
   const own = by.kind === 'session' ? (await board.get('session', by.session))?.task : undefined;
   const task = own ?? here ?? taskFrom(cli.env);
   if (task !== undefined) return task;
-  return failNoTaskHere(cli);
+  return failNoTaskHere(requireRepository(cli).top);
 }
 
 /** Git knows a worktree by its task's id. A folder that only has such a name has no record on the board. */

@@ -1,6 +1,6 @@
 import { type ReportHandling, reportStuck } from '../../../agents/act/report.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
 import { tellPeople, withReporting } from './report-here.ts';

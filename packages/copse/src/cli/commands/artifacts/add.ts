@@ -4,7 +4,7 @@ import { addArtifact } from '../../../agents/act/artifacts.ts';
 import { FOR_SESSION, sessionFrom } from '../../../board/rules/author.ts';
 import { artifactView } from '../../../operations/views/views.ts';
 import { isUri } from '../../../tasks/rules/ledger.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withReporting } from '../agents/report-here.ts';
 import { artifactText } from './artifact-text.ts';

@@ -10,11 +10,11 @@ import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { Board } from '../../../board/port.ts';
 import { readArtifact } from '../../../compose/on-demand.ts';
 import { nodeHere, requireRepository } from '../../../compose/open.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';
-import { requireArtifact } from './artifact-text.ts';
+import { requireArtifact } from '../../../operations/find.ts';
 
 interface Options {
   readonly force?: boolean;

@@ -1,5 +1,5 @@
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
 

@@ -2,7 +2,7 @@ import { moveBoardTo } from '../../../compose/board/move.ts';
 import { migratedVersion } from '../../../compose/open.ts';
 import { timestamp } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import { CommandFailed, fail } from '../../failure.ts';
+import { OperationFailed, fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
 
@@ -23,7 +23,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       'copse board migrate --to sqlite',
     );
   const moved = await moveBoardTo(cli, to, timestamp(Date.now()));
-  if (moved.kind === 'refused') throw new CommandFailed(moved.refusal);
+  if (moved.kind === 'refused') throw new OperationFailed(moved.refusal);
   const { from, to: location, records, events, aside } = moved;
   if (options.json) return cli.output.json({ from, to: location, records, events, aside });
   const what = `${counted(records, 'record')} and ${counted(events, 'event')}`;

@@ -2,7 +2,7 @@ import { whoUses } from '../../../compose/board/file.ts';
 import { requireRepository } from '../../../compose/open.ts';
 import { findTraces, openForRebuild } from '../../../compose/leftovers.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { rebuildBoard } from '../../../workspaces/discard/rebuild.ts';
 

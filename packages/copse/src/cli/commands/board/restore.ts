@@ -13,7 +13,7 @@ import { shellWord } from '../../../kernel/shell.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { time } from '../../../kernel/time.ts';
 import { canAsk, choose, confirm } from '../../ask.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 
 interface Options {

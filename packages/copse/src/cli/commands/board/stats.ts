@@ -3,7 +3,7 @@ import { type Stats, type StatsRow, statNames } from '../../../explain/rules/sta
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { statsView } from '../../../operations/views/stats-views.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cut, widthOfText } from '../../screen/screen.ts';

@@ -4,7 +4,7 @@ import type { Board } from '../../../board/port.ts';
 import { findJobs } from '../../../intake/act/jobs.ts';
 import { copied } from '../../../kernel/ids.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import { quoted } from './with-intake.ts';
 
 export function isJobId(text: string): boolean {

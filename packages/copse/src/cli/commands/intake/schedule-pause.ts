@@ -1,6 +1,6 @@
 import { pauseSchedule } from '../../../intake/act/schedules.ts';
 import { scheduleView } from '../../../operations/views/intake-views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { nextText } from './schedule-list.ts';
 import { requireDefined, requireSchedule, withIntake } from './with-intake.ts';

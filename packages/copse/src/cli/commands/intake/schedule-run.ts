@@ -3,7 +3,7 @@ import { runSchedule } from '../../../intake/act/schedules.ts';
 import { taskView } from '../../../operations/views/views.ts';
 import { jobOf } from '../../../tasks/rules/task.ts';
 import { printAhead } from '../../after/ahead.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { withRun } from '../../with-run.ts';

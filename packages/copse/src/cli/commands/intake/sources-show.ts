@@ -4,7 +4,7 @@ import type { SourceSettings } from '../../../intake/rules/source.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { shown } from '../../../kernel/text.ts';
 import { itemView, sourceView } from '../../../operations/views/source-views.ts';
-import { CommandFailed } from '../../failure.ts';
+import { OperationFailed } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printProse } from '../../screen/screen.ts';
 import { withRun } from '../../with-run.ts';
@@ -13,7 +13,7 @@ import { lastLookText } from './source-text.ts';
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withRun(cli, {}, async (context) => {
     const source = sourceNamed(context, words[0] ?? '');
-    if ('kind' in source && source.kind === 'refused') throw new CommandFailed(source.refusal);
+    if ('kind' in source && source.kind === 'refused') throw new OperationFailed(source.refusal);
     if ('kind' in source) return;
     const items = await itemsOf(context, source.name);
     const memory = context.sourceMemories.load(source.name);

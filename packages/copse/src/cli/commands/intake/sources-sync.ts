@@ -11,7 +11,7 @@ import { LeadSilence } from '../../../queue/lead/leadership.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { age } from '../../../explain/rules/amounts.ts';
 import { stepView } from '../../../operations/views/source-views.ts';
-import { CommandFailed, fail } from '../../failure.ts';
+import { OperationFailed, fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { withRun } from '../../with-run.ts';
@@ -43,7 +43,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 function requireSource(context: RunContext, name: string): Source {
   const found = sourceNamed(context, name);
-  if ('kind' in found) throw new CommandFailed(found.refusal);
+  if ('kind' in found) throw new OperationFailed(found.refusal);
   return found;
 }
 

@@ -6,7 +6,7 @@ import { taskView } from '../../../operations/views/views.ts';
 import { type WorkItem, jobOf } from '../../../tasks/rules/task.ts';
 import { configOf, requireRepository } from '../../../compose/open.ts';
 import { printAhead } from '../../after/ahead.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { quoted, withIntake } from './with-intake.ts';

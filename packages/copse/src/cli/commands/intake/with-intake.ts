@@ -6,7 +6,7 @@ import { type IntakeContext, type KnownSchedule, loadSchedules } from '../../../
 import type { Intake } from '../../../intake/ports/intake.ts';
 import type { ScheduleDefinition } from '../../../intake/rules/schedule.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
 

@@ -7,10 +7,11 @@ import { isHeard, silenceText } from '../../../machines/rules/node.ts';
 import { nodeTakesNow } from '../../../machines/rules/offer.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
-import { requireNode, requireWithin } from './node-options.ts';
+import { requireNode } from '../../../operations/find-node.ts';
+import { requireWithin } from './node-options.ts';
 
 interface Options {
   readonly within?: string;

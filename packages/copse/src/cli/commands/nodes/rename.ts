@@ -1,10 +1,11 @@
 import { shown } from '../../../kernel/text.ts';
 import { renameNode } from '../../../machines/act/nodes.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
-import { requireNode, requireNodeName } from './node-options.ts';
+import { requireNode } from '../../../operations/find-node.ts';
+import { requireNodeName } from './node-options.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   const name = requireNodeName(words[1] ?? '');

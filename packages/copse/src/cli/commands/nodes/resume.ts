@@ -1,10 +1,10 @@
 import { shown } from '../../../kernel/text.ts';
 import { resumeNode } from '../../../machines/act/nodes.ts';
 import { nodeView } from '../../../operations/views/node-views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
-import { requireNode } from './node-options.ts';
+import { requireNode } from '../../../operations/find-node.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withBoard(cli, async (context) => {

@@ -8,7 +8,7 @@ import { nodeHere, requireRepository } from '../../../compose/open.ts';
 import { isOrchestrated } from '../../after/ahead.ts';
 import { withBoard } from '../../with-board.ts';
 import { stateText } from './list.ts';
-import { requireNode } from './node-options.ts';
+import { requireNode } from '../../../operations/find-node.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
   await withBoard(cli, async (context) => {

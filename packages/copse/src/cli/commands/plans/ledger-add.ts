@@ -1,10 +1,7 @@
-import { addLedgerEntry } from '../../../tasks/act/ledger.ts';
-import { ledgerView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
-import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/plans/ledger-add.ts';
 import type { Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
-import { withBoard } from '../../with-board.ts';
 
 interface Options {
   readonly task?: string;
@@ -14,10 +11,9 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [kind = '', ...rest] = words;
   const text = rest.length === 1 && rest[0] === '-' ? await readInput(cli, '-') : rest.join(' ');
-  await withBoard(cli, async (context) => {
-    const task = await requireTaskOrHere(context.board, cli, options.task);
-    const entry = orFail(await addLedgerEntry(context, task, { kind, text }));
-    if (options.json) cli.output.json(ledgerView(entry));
-    else cli.output.line(`Added a ${entry.kind} to the ledger of ${task}.`);
+  await withAccess(cli, async (access) => {
+    const entry = await act(access, { task: options.task, kind, text });
+    if (options.json) cli.output.json(view(entry));
+    else cli.output.line(`Added a ${entry.kind} to the ledger of ${entry.task}.`);
   });
 }

@@ -1,10 +1,9 @@
-import { shown } from '../../../kernel/text.ts';
-import { ledgerView } from '../../../operations/views/views.ts';
-import type { Invocation } from '../../invocation.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { age } from '../../../explain/rules/amounts.ts';
+import { shown } from '../../../kernel/text.ts';
+import { act, view } from '../../../operations/plans/ledger-list.ts';
+import type { Invocation } from '../../invocation.ts';
 import { indented } from '../../screen/render.ts';
-import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
-import { withBoard } from '../../with-board.ts';
 
 interface Options {
   readonly task?: string;
@@ -12,16 +11,11 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withBoard(cli, async ({ board, clock }) => {
-    const task = await requireTaskOrHere(board, cli, words[0] ?? options.task);
-    const entries = await board.list('ledger', { task });
-    if (options.json) {
-      cli.output.json({ entries: entries.map(ledgerView) });
-      return;
-    }
-    if (entries.length === 0) cli.output.line(`The ledger of ${task} is empty.`);
-    for (const { kind, text, at } of entries) {
-      cli.output.line(`${kind} (${age(at, clock.now())}) ${indented(shown(text), 4).trimStart()}`);
-    }
+  await withAccess(cli, async (access) => {
+    const ledger = await act(access, { task: words[0] ?? options.task });
+    if (options.json) return cli.output.json(view(ledger));
+    if (ledger.entries.length === 0) cli.output.line(`The ledger of ${ledger.task} is empty.`);
+    for (const { kind, text, at } of ledger.entries)
+      cli.output.line(`${kind} (${age(at, ledger.at)}) ${indented(shown(text), 4).trimStart()}`);
   });
 }

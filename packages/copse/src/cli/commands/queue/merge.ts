@@ -13,11 +13,12 @@ import type { Landing } from '../../../queue/rules/landing.ts';
 import { shown } from '../../../kernel/text.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
 import { statusPredicate } from '../../../tasks/rules/task.ts';
-import { CommandFailed, orFail } from '../../failure.ts';
+import { OperationFailed, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
-import { requireTaskIds } from '../../with-board.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
+import { requireTaskIds } from '../../../operations/find.ts';
+import { contextOfAll } from '../../../operations/access.ts';
+import { withRun } from '../../with-run.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
@@ -46,7 +47,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...further] = await Promise.all(failed.map((one) => explain(context, one)));
     for (const { reason } of further) cli.output.note(shown(reason));
-    if (first !== undefined) throw new CommandFailed(first);
+    if (first !== undefined) throw new OperationFailed(first);
   });
 }
 
@@ -230,7 +231,7 @@ function removedText({ removed }: Extract<LandingResult, { kind: 'landed' }>): r
   return [`Removed its worktree ${shown(worktree)}${also}`];
 }
 
-type Failed = ConstructorParameters<typeof CommandFailed>[0];
+type Failed = ConstructorParameters<typeof OperationFailed>[0];
 
 async function explain(context: RunContext, landed: LandingResult): Promise<Failed> {
   const { task } = landed;

@@ -1,11 +1,12 @@
 import { effectOf, unqueueTasks } from '../../../queue/act/control.ts';
 import { shown } from '../../../kernel/text.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
-import { requireTaskIds } from '../../with-board.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
+import { requireTaskIds } from '../../../operations/find.ts';
+import { contextOfAll } from '../../../operations/access.ts';
+import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly reason?: string;

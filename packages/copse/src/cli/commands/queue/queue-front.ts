@@ -1,9 +1,10 @@
 import { effectOf, hurryTasks } from '../../../queue/act/control.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
-import { requireTaskIds } from '../../with-board.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
+import { requireTaskIds } from '../../../operations/find.ts';
+import { contextOfAll } from '../../../operations/access.ts';
+import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly dryRun?: boolean;

@@ -2,7 +2,7 @@ import { pauseQueue } from '../../../queue/act/control.ts';
 import type { QueueSwitch } from '../../../queue/rules/merge-queue.ts';
 import { shown } from '../../../kernel/text.ts';
 import { pausedView } from '../../../operations/views/queue-views.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { requireTarget } from './queue-target.ts';
 import { withRun } from '../../with-run.ts';

@@ -3,9 +3,9 @@ import type { Landing } from '../../../queue/rules/landing.ts';
 import { shown } from '../../../kernel/text.ts';
 import { isOrchestrated } from '../../after/ahead.ts';
 import { printSteps } from '../../after/next-steps.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { requireTaskIds } from '../../with-board.ts';
+import { requireTaskIds } from '../../../operations/find.ts';
 import { withRun } from '../../with-run.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {

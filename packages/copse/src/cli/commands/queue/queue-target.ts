@@ -3,7 +3,7 @@
 import type { LookContext } from '../../../queue/context.ts';
 import { targetOf } from '../../../queue/act/landing-target.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 
 export async function requireTarget(
   context: Pick<LookContext, 'board' | 'git' | 'target'>,

@@ -4,11 +4,11 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import type { Sighting } from '../../../radar/rules/radar.ts';
 import { shown } from '../../../kernel/text.ts';
 import { radarView } from '../../../operations/views/radar-views.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { radarSummary, verdictText } from '../../../explain/rules/collisions.ts';
 import { age } from '../../../explain/rules/amounts.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { withRun } from '../../with-run.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {

@@ -10,14 +10,16 @@ import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
 import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { askText, canAsk, choose } from '../../ask.ts';
+import { startedView } from '../../../operations/tasks/views.ts';
 import { printStarted } from '../../after/task-changes.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
 import { printReview } from '../../screen/review-text.ts';
-import { requireTaskId } from '../../with-board.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
+import { requireTaskId } from '../../../operations/find.ts';
+import { contextOfAll } from '../../../operations/access.ts';
+import { withRun } from '../../with-run.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
@@ -147,5 +149,6 @@ function requireSame(wanted: string, head: CommitId | null, id: string): void {
 
 async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
   const sent = orFail(await sendBack(context, task.id, comment, unusable));
-  await printStarted(cli, context, { ...sent, act: 'Sent back' }, options);
+  if (options.json) cli.output.json(startedView(sent));
+  else await printStarted(cli, context, { ...sent, act: 'Sent back' });
 }

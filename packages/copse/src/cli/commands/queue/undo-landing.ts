@@ -6,7 +6,7 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { undoneView } from '../../../operations/views/review-views.ts';
 import { fileLines, sizeText } from '../../../explain/changes.ts';
-import { orFail } from '../../failure.ts';
+import { orFail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { withRun } from '../../with-run.ts';

@@ -4,10 +4,10 @@ import { boardMark, requireRepository } from '../../../compose/open.ts';
 import { openServedBoard } from '../../../compose/board/serve.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
+import { fail } from '../../../operations/failure.ts';
 import { isHostName, isLoopbackName, isWildcard } from '../../../server/rules/entry.ts';
 import { type RunningServer, type ServerOptions, openServer } from '../../../server/server.ts';
 import { type TokenFile, writeTokenFile } from '../../../server/token-file.ts';
-import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
 import { waitForBoard } from '../../screen/wait-for-board.ts';
@@ -55,7 +55,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 function tell({ output }: Cli, { url, keys }: RunningServer, tokenFile: TokenFile | '' | undefined): void {
   output.line(`Serving the board: ${url}/#code=${keys.newCode()}`);
   output.line('  The code works once, within 5 minutes. Ctrl+C stops.');
-  if (tokenFile) output.line(`  curl -H @${shellWord(tokenFile.file)} ${url}/api/v1/tasks`);
+  if (tokenFile) output.line(`  curl -H @${shellWord(tokenFile.file)} ${url}/api/v1/snapshot`);
   else output.note('There is no private folder for the token: only the code gives access.');
 }
 

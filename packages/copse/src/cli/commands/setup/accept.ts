@@ -4,7 +4,7 @@ import { type Pending, type PendingChange, accept, loadPending } from '../../../
 import { type Repository, requireRepository } from '../../../compose/open.ts';
 import { named, shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { isOrchestrated } from '../../after/ahead.ts';
 import { diffLines } from '../../screen/line-diff.ts';

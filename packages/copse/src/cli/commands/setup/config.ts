@@ -9,7 +9,7 @@ import { renderProblem } from '../../../config/problems/problems.ts';
 import { readYaml } from '../../../config/problems/read.ts';
 import { missingSettings, settingsWithoutEffect } from '../../../config/problems/without-effect.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { printProse } from '../../screen/screen.ts';
 import { tellPending } from '../../pending.ts';

@@ -17,7 +17,7 @@ import type { BoardEvent } from '../../../board/rules/event.ts';
 import { type BranchName, type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { printEpilogue, printPrologue } from '../../screen/demo-texts.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
 import { shellWord } from '../../../kernel/shell.ts';

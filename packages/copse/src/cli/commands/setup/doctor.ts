@@ -26,7 +26,7 @@ import { counted, shown } from '../../../kernel/text.ts';
 import { time } from '../../../kernel/time.ts';
 import { delayCauses } from '../../../tasks/rules/task.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { PENDING_REMEDY, pendingText } from '../../pending.ts';
 import { splitInstall } from '../../after/install-step.ts';

@@ -10,12 +10,13 @@ import { shown } from '../../../kernel/text.ts';
 import type { Context } from '../../../board/context.ts';
 import { type Board, BoardAway } from '../../../board/port.ts';
 import { eventView } from '../../../operations/views/views.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { requireTaskId, withBoard } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
+import { withBoard } from '../../with-board.ts';
 import { waitForBoard } from '../../screen/wait-for-board.ts';
 
 interface Options {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { BoardLine } from '../../../board/rules/board-line.ts';
 import type { Artifact } from '../../../tasks/rules/ledger.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';

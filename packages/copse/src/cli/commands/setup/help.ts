@@ -1,5 +1,5 @@
 import { nearest } from '../../../config/problems/nearest.ts';
-import { CommandFailed } from '../../failure.ts';
+import { OperationFailed } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { CopseCommand } from '../../program/command.ts';
 import { type Topic, everyCommand, topics } from '../../program/help.ts';
@@ -47,7 +47,7 @@ function failUnknown(program: CopseCommand, words: readonly string[]): never {
   const known = [...Object.keys(topics), 'all', ...program.commands.map((one) => one.name())];
   // To read about a command changes nothing, so every one is suggested.
   const near = nearest(short, known);
-  throw new CommandFailed({
+  throw new OperationFailed({
     code: 'invalid',
     reason: `There is no command or topic ${JSON.stringify(short)}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
     next: [...(near === undefined ? [] : [`copse help ${near}`]), 'copse help'],

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parseBoardLine } from '../../../board/export-line.ts';
 import type { BoardLine } from '../../../board/rules/board-line.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';

@@ -7,7 +7,7 @@ import { type Repository, requireRepository } from '../../../compose/open.ts';
 import { shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { hasBase } from '../../../compose/on-demand.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { showChanges } from './accept.ts';
 

@@ -6,7 +6,7 @@ import { openNotices } from '../../../compose/notices.ts';
 import type { Notice } from '../../../explain/rules/notice.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { fields } from '../../screen/render.ts';
 

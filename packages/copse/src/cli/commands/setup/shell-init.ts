@@ -1,5 +1,5 @@
 import { shells } from '../../completion.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 
 /**

@@ -1,8 +1,7 @@
-import { cancelTask } from '../../../agents/act/stop-task.ts';
-import { orFail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/tasks/cancel.ts';
 import { printStopped } from '../../after/task-changes.ts';
-import { withRunOf } from '../../with-run.ts';
+import type { Invocation } from '../../invocation.ts';
 
 interface Options {
   readonly reason?: string;
@@ -10,7 +9,9 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRunOf(cli, words, async (context, id) => {
-    await printStopped(cli, context, orFail(await cancelTask(context, id, options.reason ?? null)), options);
+  await withAccess(cli, async (access) => {
+    const stopped = await act(access, { task: words[0] ?? '', reason: options.reason });
+    if (options.json) cli.output.json(view(stopped));
+    else await printStopped(cli, access, stopped);
   });
 }

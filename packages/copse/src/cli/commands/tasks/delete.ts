@@ -1,17 +1,15 @@
-import { type DeletedTask, deleteWithWorkspaces } from '../../../agents/act/delete-tasks.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import { taskView } from '../../../operations/views/views.ts';
-import { removedView } from '../../../operations/views/workspace-views.ts';
 import { type RunContext, contextToStop } from '../../../queue/context.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
-import { type RemovedOne, withIgnored } from '../../../workspaces/discard/cleanup.ts';
 import { canAsk, confirm } from '../../ask.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
+import { type DeletedOne, act, view } from '../../../operations/tasks/delete.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from '../workspaces/removed-text.ts';
-import { requireTaskIds } from '../../with-board.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
+import { requireTaskIds } from '../../../operations/find.ts';
+import { contextOfAll } from '../../../operations/access.ts';
 
 interface Options {
   readonly unlink?: boolean;
@@ -21,22 +19,21 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (run) => {
-    const ids = [...new Set(await requireTaskIds(run.board, words))];
-    const context = await contextOfAll(run, ids, contextToStop);
-    const input = { unlink: options.unlink ?? false, keepWorktree: options.keepWorktree ?? false };
-    if (!options.yes && !canAsk(cli, options)) refuseUnasked(ids, input);
-    if (!options.yes && !(await isMeant(context, ids, input))) {
-      cli.output.note('Nothing was changed.');
-      return;
-    }
-    const deleted = orFail(await deleteWithWorkspaces(context, ids, input));
-    const results: Result[] = [];
-    for (const one of deleted)
-      results.push({ ...one, removed: one.removed && (await withIgnored(context, one.removed)) });
-    if (options.json) cli.output.json({ deleted: results.map(view) });
-    else for (const one of results) await print(cli, context, one);
-  });
+  const { unlink, keepWorktree = false } = options;
+  await withAccess(cli, async (access) =>
+    access.run(async (run) => {
+      const tasks = [...new Set(await requireTaskIds(run.board, words))];
+      const context = await contextOfAll(run, tasks, contextToStop);
+      if (!options.yes && !canAsk(cli, options)) refuseUnasked(tasks, options);
+      if (!options.yes && !(await isMeant(context, tasks, { keepWorktree }))) {
+        cli.output.note('Nothing was changed.');
+        return;
+      }
+      const deleted = await act(access, { tasks, unlink, keepWorktree });
+      if (options.json) cli.output.json(view(deleted));
+      else for (const one of deleted) await print(cli, context, one);
+    }),
+  );
 }
 
 /** Without a terminal there is no question, so the command has to say that it is meant. */
@@ -48,12 +45,6 @@ function refuseUnasked(ids: readonly TaskId[], { unlink, keepWorktree }: Options
     `Not deleted: without a terminal, Copse cannot ask whether to delete ${what}.`,
     `copse delete ${[...ids, ...options].join(' ')} # to delete ${them}`,
   );
-}
-
-type Result = Omit<DeletedTask, 'removed'> & { readonly removed: RemovedOne | null };
-
-function view({ task, agent, remaining, removed }: Result) {
-  return { ...taskView(task), agentEnd: agent, remaining, removed: removed && removedView(removed) };
 }
 
 /** Asks once for all, with what happens to each. */
@@ -97,7 +88,7 @@ async function uncommittedIn({ git }: RunContext, path: string): Promise<number 
   }
 }
 
-async function print({ output }: Cli, context: RunContext, result: Result): Promise<void> {
+async function print({ output }: Cli, context: RunContext, result: DeletedOne): Promise<void> {
   const { task, agent, remaining, removed } = result;
   output.line(`Deleted ${task.id} ${shown(task.title)}`);
   if (agent === 'stopped' && remaining.length === 0) output.line('    its agent was stopped');

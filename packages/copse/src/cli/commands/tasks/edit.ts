@@ -1,14 +1,10 @@
-import { editTask } from '../../../tasks/act/tasks.ts';
-import { type TaskId, resolvePrefix } from '../../../kernel/ids.ts';
-import type { Board } from '../../../board/port.ts';
-import { taskView } from '../../../operations/views/views.ts';
-import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './definition-options.ts';
-import { orFail } from '../../failure.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/tasks/edit.ts';
+import { printAhead } from '../../after/ahead.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
-import { printAhead } from '../../after/ahead.ts';
 import { taskLine } from '../../screen/render.ts';
-import { requireTaskId, requireTaskIds, withBoard } from '../../with-board.ts';
+import { type DefinitionOptions, noteUnknownAgent, readDefinitionOptions } from './definition-options.ts';
 
 interface Options extends DefinitionOptions, BodyOptions {
   readonly title?: string;
@@ -19,38 +15,16 @@ interface Options extends DefinitionOptions, BodyOptions {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const body = await readBody(cli, options);
-  await checkAgent(cli, options);
-  await withBoard(cli, async (context) => {
-    const { board } = context;
-    const id = await requireTaskId(board, words[0] ?? '');
-    const task = orFail(
-      await editTask(context, id, {
-        ...(await readDefinitionOptions(context, options)),
-        title: options.title,
-        body,
-        addDependencies: await requireTaskIds(board, options.depends ?? []),
-        removeDependencies: await requireDependencies(board, id, options.notDepends ?? []),
-      }),
-    );
-    if (options.json) cli.output.json(taskView(task));
-    else {
-      cli.output.line(`Changed ${taskLine(task, cli.output, context.clock.now())}`);
-      await printAhead(cli, context, task);
-    }
+  await withAccess(cli, async (access) => {
+    await noteUnknownAgent(cli, access, options);
+    const { title, depends: addDependencies, notDepends: removeDependencies } = options;
+    const definition = { ...readDefinitionOptions(options), title, body };
+    const [task = ''] = words;
+    const edited = await act(access, { ...definition, task, addDependencies, removeDependencies });
+    if (options.json) return cli.output.json(view(edited));
+    await access.board(async (context) => {
+      cli.output.line(`Changed ${taskLine(edited, cli.output, context.clock.now())}`);
+      await printAhead(cli, context, edited);
+    });
   });
-}
-
-/** A dependency may have been deleted; its id is still in the task. */
-async function requireDependencies(
-  board: Board,
-  id: TaskId,
-  texts: readonly string[],
-): Promise<readonly TaskId[]> {
-  const dependsOn = (await board.get('task', id))?.dependsOn ?? [];
-  const ids: TaskId[] = [];
-  for (const text of texts) {
-    const own = resolvePrefix(text, dependsOn);
-    ids.push(own.kind === 'found' ? own.id : await requireTaskId(board, text));
-  }
-  return ids;
 }

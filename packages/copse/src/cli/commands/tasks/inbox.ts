@@ -1,14 +1,13 @@
-import { isOrchestrated, withLook } from '../../../compose/look.ts';
-import { loadOverview } from '../../../explain/overview.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { oneLine } from '../../../explain/rules/reason.ts';
 import { capitalised, statusTexts } from '../../../explain/rules/status.ts';
 import type { NeedsYou } from '../../../explain/rules/overview.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { overviewView } from '../../../operations/views/overview-views.ts';
+import { act, view } from '../../../operations/overview/inbox.ts';
 import { canAsk } from '../../ask.ts';
 import { commandsFor } from '../../inbox/keys.ts';
-import { headline, withAsker } from '../../inbox/look.ts';
+import { headline } from '../../inbox/look.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -23,16 +22,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     await withRun(cli, {}, (context, unusable) => new Inbox(cli, context, unusable).run());
     return;
   }
-  await withLook(cli, async (context) => {
-    const overview = await loadOverview(context, {
-      isOrchestrated: await isOrchestrated(cli),
-      readyLimit: 0,
-    });
-    const needs = await Promise.all(overview.needsYou.map((need) => withAsker(context.board, need)));
-    if (options.json) {
-      const { at, needsYou } = overviewView({ ...overview, needsYou: needs });
-      cli.output.json({ at, needsYou });
-    } else print(cli, needs, overview.at);
+  await withAccess(cli, async (access) => {
+    const overview = await act(access);
+    if (options.json) cli.output.json(view(overview));
+    else print(cli, overview.needsYou, overview.at);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Shows lines on a screen of their own, and anew whenever the board changes, until q or Ctrl+C. */
 
 import { type Board, BoardAway } from '../../../board/port.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli } from '../../invocation.ts';
 import { savedTerminal } from '../../watch/guard.ts';
 import { isQuit, isSuspend } from '../../screen/keys.ts';

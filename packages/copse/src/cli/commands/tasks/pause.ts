@@ -1,11 +1,12 @@
-import { pauseTask } from '../../../agents/act/stop-task.ts';
-import { orFail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/tasks/pause.ts';
 import { printStopped } from '../../after/task-changes.ts';
-import { withRunOf } from '../../with-run.ts';
+import type { Invocation } from '../../invocation.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
-  await withRunOf(cli, words, async (context, id) => {
-    await printStopped(cli, context, orFail(await pauseTask(context, id)), options);
+  await withAccess(cli, async (access) => {
+    const stopped = await act(access, { task: words[0] ?? '' });
+    if (options.json) cli.output.json(view(stopped));
+    else await printStopped(cli, access, stopped);
   });
 }

@@ -1,9 +1,7 @@
-import { restartTask } from '../../../agents/act/go-on.ts';
-import type { Invocation } from '../../invocation.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/tasks/restart.ts';
 import { printStarted } from '../../after/task-changes.ts';
-import { orFail } from '../../failure.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
-import { requireTaskId } from '../../with-board.ts';
+import type { Invocation } from '../../invocation.ts';
 
 interface Options {
   readonly answer?: string;
@@ -12,11 +10,12 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, { command: options.command }, async (run) => {
-    const id = await requireTaskId(run.board, words[0] ?? '');
-    const context = await contextOfAll(run, [id]);
-    const { answer = null, command } = options;
-    const restarted = orFail(await restartTask(context, id, { answer, command }));
-    await printStarted(cli, context, { ...restarted, act: 'Restarted' }, options);
+  const { answer, command } = options;
+  await withAccess(cli, async (access) => {
+    const restarted = await act(access, { task: words[0] ?? '', answer, command });
+    if (options.json) return cli.output.json(view(restarted));
+    await access.run((context) => printStarted(cli, context, { ...restarted, act: 'Restarted' }), {
+      command,
+    });
   });
 }

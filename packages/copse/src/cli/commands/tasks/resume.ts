@@ -1,9 +1,7 @@
-import { resumeTask } from '../../../agents/act/go-on.ts';
-import type { Invocation } from '../../invocation.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/tasks/resume.ts';
 import { printStarted } from '../../after/task-changes.ts';
-import { orFail } from '../../failure.ts';
-import { contextOfAll, withRun } from '../../with-run.ts';
-import { requireTaskId } from '../../with-board.ts';
+import type { Invocation } from '../../invocation.ts';
 
 interface Options {
   readonly message?: string;
@@ -12,10 +10,10 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, { command: options.command }, async (run) => {
-    const id = await requireTaskId(run.board, words[0] ?? '');
-    const context = await contextOfAll(run, [id]);
-    const resumed = orFail(await resumeTask(context, id, options.message ?? null));
-    await printStarted(cli, context, { ...resumed, act: 'Resumed' }, options);
+  const { message, command } = options;
+  await withAccess(cli, async (access) => {
+    const resumed = await act(access, { task: words[0] ?? '', message, command });
+    if (options.json) return cli.output.json(view(resumed));
+    await access.run((context) => printStarted(cli, context, { ...resumed, act: 'Resumed' }), { command });
   });
 }

@@ -1,14 +1,12 @@
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { Session } from '../../../agents/rules/session/session.ts';
-import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
+import { answerCommands, questionText } from '../../../explain/question.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { oneLine, waitingClause } from '../../../explain/rules/reason.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
-import { attemptView, workspaceView } from '../../../operations/views/task-views.ts';
-import { itemView } from '../../../operations/views/source-views.ts';
 import { artifactText } from '../artifacts/artifact-text.ts';
-import { artifactView, ledgerView, taskView } from '../../../operations/views/views.ts';
 import type { Undoing } from '../../../queue/rules/undo-landing.ts';
 import { formatPriority } from '../../../tasks/rules/priority.ts';
 import {
@@ -18,60 +16,27 @@ import {
   delayCauses,
   statusPredicate,
 } from '../../../tasks/rules/task.ts';
-import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cutAtWords } from '../../screen/screen.ts';
 import { columnsFor, fields, indented, phaseText, taskLine } from '../../screen/render.ts';
-import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
-import { withBoard } from '../../with-board.ts';
-import { type ShowFacts, type ShownAttempt, loadFacts } from './facts/show-facts.ts';
+import type { ShowFacts, ShownAttempt } from '../../../operations/overview/show-facts.ts';
+import { act, view } from '../../../operations/overview/show.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withBoard(cli, async (context) => {
-    const id = await requireTaskOrHere(context.board, cli, words[0]);
-    const task = await context.board.get('task', id);
-    if (task === undefined) fail('not_found', `${id} was just deleted.`, 'copse list');
-    const facts = await loadFacts(cli, context, task);
-    if (options.json) cli.output.json(view(task, facts));
-    else print(cli.output, task, facts, context.clock.now());
+  await withAccess(cli, async (access) => {
+    const result = await act(access, { task: words[0] });
+    if (options.json) cli.output.json(view(result));
+    else print(cli.output, result.task, result.facts, result.at);
   });
-}
-
-function view(task: Task, facts: ShowFacts) {
-  return {
-    ...taskView(task, facts.waiting),
-    phase: facts.session?.state.phase ?? null,
-    attention: facts.attention,
-    question: facts.question ? questionView(facts.question) : null,
-    lastQuestion: facts.session?.question ?? null,
-    process: facts.process,
-    workspace: facts.workspace ? workspaceView(facts.workspace) : null,
-    attempts: facts.attempts.map(attemptView),
-    usage: facts.usage,
-    summary: facts.finish?.summary ?? null,
-    warnings: facts.finish?.notes ?? [],
-    landed: facts.landed && { ...facts.landed, at: new Date(facts.landed.at).toISOString() },
-    undone: undoneView(facts.undoing),
-    dependants: facts.dependants,
-    ledger: facts.ledger.map(ledgerView),
-    artifacts: facts.artifacts.map(artifactView),
-    item: facts.item ? itemView(facts.item, task.state.status) : null,
-  };
 }
 
 function statusWord(status: TaskStatus | undefined): string {
   return status === undefined ? 'deleted' : status.replaceAll('_', ' ');
-}
-
-function undoneView(undoing: Undoing) {
-  if (undoing.kind === 'none') return null;
-  const { kind: is, ...details } = undoing;
-  return { is, ...details };
 }
 
 function undoneText(undoing: Undoing): string | null {

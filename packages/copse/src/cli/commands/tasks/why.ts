@@ -1,30 +1,20 @@
-import { whyTask } from '../../../explain/why.ts';
-import { splitRemark } from '../../../kernel/shell.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { shown } from '../../../kernel/text.ts';
-import { taskView } from '../../../operations/views/views.ts';
-import { orFail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
-import { printProse } from '../../screen/screen.ts';
-import { indented, taskLine } from '../../screen/render.ts';
-import { requireTaskOrHere } from '../workspaces/task-of-folder.ts';
-import { isOrchestrated, withLook } from '../../../compose/look.ts';
+import { act, view } from '../../../operations/overview/why.ts';
 import { printSteps } from '../../after/next-steps.ts';
+import type { Invocation } from '../../invocation.ts';
+import { indented, taskLine } from '../../screen/render.ts';
+import { printProse } from '../../screen/screen.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
-  await withLook(cli, async (context) => {
-    const id = await requireTaskOrHere(context.board, cli, words[0]);
-    const { task, because, next } = orFail(
-      await whyTask(context, id, { isOrchestrated: await isOrchestrated(cli) }),
-    );
-    if (options.json) {
-      cli.output.json({ task: taskView(task), because, next: next.map((step) => splitRemark(step).command) });
-      return;
-    }
-    const { state: _, ...rest } = task;
-    const head = taskLine({ ...rest, state: withoutReason(task.state) }, cli.output, context.clock.now());
+  await withAccess(cli, async (access) => {
+    const why = await act(access, { task: words[0] });
+    if (options.json) return cli.output.json(view(why));
+    const { state, ...rest } = why.task;
+    const head = taskLine({ ...rest, state: withoutReason(state) }, cli.output, why.at);
     printProse(cli.output, head, TEXT_AT);
-    for (const line of because) printProse(cli.output, indented(shown(line), TEXT_AT));
-    printSteps(cli.output, next);
+    for (const line of why.because) printProse(cli.output, indented(shown(line), TEXT_AT));
+    printSteps(cli.output, why.next);
   });
 }
 

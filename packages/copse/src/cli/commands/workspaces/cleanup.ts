@@ -9,7 +9,7 @@ import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { keptView, removedView } from '../../../operations/views/workspace-views.ts';
 import { canAsk, confirm } from '../../ask.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import { tasksWithWorktrees } from './task-here.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from './removed-text.ts';

@@ -7,7 +7,7 @@ import { fileLines, sizeText } from '../../../explain/changes.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { patchForReader } from '../../screen/diff-text.ts';
 import { requireTaskHere } from './task-here.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 import { stop, withWorkspaces, withWorkspacesOf } from '../../with-workspaces.ts';

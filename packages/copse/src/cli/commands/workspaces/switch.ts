@@ -13,9 +13,9 @@ import type { ListContext } from '../../../workspaces/act/worktree-list.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { canAskAside, choose } from '../../ask.ts';
-import { fail } from '../../failure.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 
 interface Options {
   readonly json?: boolean;

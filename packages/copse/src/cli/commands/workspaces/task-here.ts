@@ -7,7 +7,7 @@ import { requireRepository } from '../../../compose/open.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import type { Cli } from '../../invocation.ts';
-import { failNoTaskHere } from './task-of-folder.ts';
+import { failNoTaskHere } from '../../../operations/task-here.ts';
 import { requireTaskIdAmong } from '../../with-workspaces.ts';
 
 export async function requireTaskHere(
@@ -24,7 +24,7 @@ export async function requireTaskHere(
   // The runner runs commands of its agent outside of the worktree.
   const own = context.by.kind === 'session' ? taskFrom(cli.env) : undefined;
   if (own !== undefined) return own;
-  return failNoTaskHere(cli);
+  return failNoTaskHere(requireRepository(cli).top);
 }
 
 /** Tasks with a worktree on this machine, deleted tasks included. */

@@ -2,7 +2,7 @@ import { type Undone, undo } from '../../../workspaces/discard/undo.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { ignoredView } from '../../../operations/views/workspace-views.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import { ignoredText } from '../../../explain/changes.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../../kernel/shell.ts';

@@ -6,12 +6,12 @@ import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { workView } from '../../../operations/views/workspace-views.ts';
 import { canAsk, choose } from '../../ask.ts';
-import { fail, orFail } from '../../failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { withProgress } from '../../screen/progress.ts';
 import { fields } from '../../screen/render.ts';
-import { requireTaskId } from '../../with-board.ts';
+import { requireTaskId } from '../../../operations/find.ts';
 import { tendLater } from './tend-later.ts';
 import { refuseElsewhere, withWorkspaces } from '../../with-workspaces.ts';
 

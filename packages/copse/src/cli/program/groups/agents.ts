@@ -1,5 +1,6 @@
 /** Commands about running agents. */
 
+import { taskOperations } from '../../../operations/tasks/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTask } from '../parts.ts';
 
@@ -34,7 +35,7 @@ function addAnswer(program: CopseCommand, on: On): void {
     .command('answer')
     .argument('<id>', aTask)
     .argument('[verdict]', 'allow or deny; without it, shows the question')
-    .description('Answer an agent that asks for permission.')
+    .description(taskOperations.answer.description)
     .option('--message <text>', 'a message to the agent')
     .option('--question <id>', 'answer only if this is still the open question')
     .option('--json', 'print { "question", "isAllowed", "message" }')
@@ -82,7 +83,7 @@ function addPause(program: CopseCommand, on: On): void {
   program
     .command('pause')
     .argument('<id>', aTask)
-    .description('Stop the agent of a task; copse resume starts it again.')
+    .description(taskOperations.pause.description)
     .option('--json', 'print the task as JSON')
     .examples([
       ['copse pause a1b2', ''],
@@ -95,7 +96,7 @@ function addResume(program: CopseCommand, on: On): void {
   program
     .command('resume')
     .argument('<id>', aTask)
-    .description('Start the agent of a task again, in the same conversation.')
+    .description(taskOperations.resume.description)
     .details('It starts tasks that are paused, in review or done, or that need attention.')
     .option('--message <text>', 'a message to the agent')
     .option('--command <line>', 'a shell command to use as the agent')
@@ -111,7 +112,7 @@ function addRestart(program: CopseCommand, on: On): void {
   program
     .command('restart')
     .argument('<id>', aTask)
-    .description('Start a stuck or failed task again, with a new conversation.')
+    .description(taskOperations.restart.description)
     .option('--answer <text>', 'the answer for the agent of a stuck task')
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
@@ -129,7 +130,7 @@ function addCancel(program: CopseCommand, on: On): void {
   program
     .command('cancel')
     .argument('<id>', aTask)
-    .description('Stop a task for good; its worktree stays.')
+    .description(taskOperations.cancel.description)
     .option('--reason <text>', 'why')
     .option('--json', 'print the task as JSON')
     .examples([

@@ -4,6 +4,8 @@ import { defaultPolicy } from '../../../kernel/policy.ts';
 import { taskStatuses } from '../../../tasks/rules/task.ts';
 import { run as list } from '../../commands/tasks/list.ts';
 import { run as show } from '../../commands/tasks/show.ts';
+import { overviewOperations } from '../../../operations/overview/group.ts';
+import { taskOperations } from '../../../operations/tasks/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, byComma, taskHere, withDefinition } from '../parts.ts';
 
@@ -35,7 +37,7 @@ function addWatch(program: CopseCommand, on: On): void {
 function addAdd(program: CopseCommand, on: On): void {
   const { priority, kind } = defaultPolicy.task;
   withDefinition(program.command('add').argument('[title...]', 'what to do, in a few words'))
-    .description('Add a task to the board.')
+    .description(taskOperations.add.description)
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
     .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
@@ -53,7 +55,7 @@ function addAdd(program: CopseCommand, on: On): void {
 function addStatus(program: CopseCommand, on: On): void {
   program
     .command('status')
-    .description('Show the tasks that need you, run, land, or are ready.')
+    .description(overviewOperations.status.description)
     .option('--json', 'print { "counts", "needsYou": [...], "working": [...], … }')
     .details('`copse` alone does the same. In a worktree, it begins with the task of that worktree.')
     .examples([
@@ -67,7 +69,7 @@ function addList(program: CopseCommand, on: On): void {
   program
     .command('list')
     .alias('ls')
-    .description('List the tasks: active ones first, finished ones below.')
+    .description(overviewOperations.list.description)
     .option('--status <statuses>', `only these: ${taskStatuses.join(', ')}`, byComma)
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--agent <name>', 'only the tasks for this agent')
@@ -105,7 +107,7 @@ function addShow(program: CopseCommand, on: On): void {
   program
     .command('show')
     .argument('[id]', taskHere)
-    .description('Show a task with its ledger and artifacts.')
+    .description(overviewOperations.show.description)
     .option('--json', 'print the task as JSON')
     .examples([
       ['copse show a1b2', 'the beginning of an id is enough'],
@@ -118,7 +120,7 @@ function addWhy(program: CopseCommand, on: On): void {
   program
     .command('why')
     .argument('[id]', taskHere)
-    .description('Explain the status of a task, and what to do about it.')
+    .description(overviewOperations.why.description)
     .option('--json', 'print { "task", "because", "next" }')
     .examples([
       ['copse why a1b2', ''],

@@ -2,6 +2,7 @@
 
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { spanText } from '../../../kernel/time.ts';
+import { taskOperations } from '../../../operations/tasks/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTask } from '../parts.ts';
 
@@ -98,7 +99,7 @@ function addMove(program: CopseCommand, on: On): void {
     .command('move')
     .argument('<id>', aTask)
     .requiredOption('--to <node>', aNode)
-    .description('Continue a task on another node.')
+    .description(taskOperations.move.description)
     .option('--json', 'print the task as JSON')
     .details(
       'The task must be pending, ready or in progress. A running agent is stopped and its work is saved first. Only that node takes the task next, unless it leaves the board.',

@@ -3,6 +3,8 @@
 import { sizeText } from '../../../explain/rules/amounts.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
+import { planOperations } from '../../../operations/plans/group.ts';
+import { taskOperations } from '../../../operations/tasks/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, byComma, withDefinition, taskHere } from '../parts.ts';
 
@@ -18,7 +20,7 @@ export const tasksCommands: readonly CommandEntry[] = [
 
 function addEdit(program: CopseCommand, on: On): void {
   withDefinition(program.command('edit').argument('<id>', 'a task id, or the unique beginning of one'))
-    .description('Change a task.')
+    .description(taskOperations.edit.description)
     .option('--title <title>', 'a new title')
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
@@ -43,7 +45,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .command('delete')
     .alias('rm')
     .argument('<ids...>', 'task ids, or unique beginnings of them')
-    .description('Delete tasks, stop their agents and remove their worktrees.')
+    .description(taskOperations.delete.description)
     .option('--unlink', 'delete them even if other tasks depend on them, and remove those dependencies')
     .option('--keep-worktree', 'leave their worktrees as they are')
     .option('--yes', 'do not ask; needed without a terminal')
@@ -63,7 +65,7 @@ function addPlan(program: CopseCommand, on: On): void {
   plan
     .command('add')
     .argument('<title...>', 'the title of the plan')
-    .description('Add a plan.')
+    .description(planOperations.planAdd.description)
     .option('--body <text>', 'the text of the plan')
     .option('--body-file <file>', 'the text of the plan, from a file (- for standard input)')
     .option('--json', 'print the plan as JSON')
@@ -75,7 +77,7 @@ function addPlan(program: CopseCommand, on: On): void {
   plan
     .command('show')
     .argument('<id>', 'a plan id, or the unique beginning of one')
-    .description('Show a plan and its tasks.')
+    .description(planOperations.planShow.description)
     .option('--json', 'print the plan as JSON')
     .examples([
       ['copse plan show pl-a1b2', ''],
@@ -84,7 +86,7 @@ function addPlan(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/plans/plan-show.ts')));
   plan
     .command('list')
-    .description('List the plans.')
+    .description(planOperations.planList.description)
     .option('--json', 'print { "plans": [...] }')
     .examples([
       ['copse plan list', ''],
@@ -101,7 +103,7 @@ function addLedger(program: CopseCommand, on: On): void {
     .command('add')
     .argument('<kind>', ledgerKinds.join(', '))
     .argument('<text...>', 'what the next agent should know (- for standard input)')
-    .description('Add an entry to the ledger of a task.')
+    .description(planOperations.ledgerAdd.description)
     .option('--task <id>', 'the task (default: the task of the current worktree)')
     .option('--json', 'print the entry as JSON')
     .examples([
@@ -112,7 +114,7 @@ function addLedger(program: CopseCommand, on: On): void {
   ledger
     .command('list')
     .argument('[id]', taskHere)
-    .description('List the ledger of a task.')
+    .description(planOperations.ledgerList.description)
     .option('--task <id>', 'the same as the argument')
     .option('--json', 'print { "entries": [...] }')
     .examples([
@@ -147,7 +149,7 @@ function addArtifact(program: CopseCommand, on: On): void {
   artifact
     .command('list')
     .argument('[id]', taskHere)
-    .description('List the artifacts of a task, or of all tasks.')
+    .description(planOperations.artifactList.description)
     .option('--all', 'of all tasks (default outside of a worktree)')
     .option('--json', 'print { "artifacts": [...] }')
     .examples([
@@ -158,7 +160,7 @@ function addArtifact(program: CopseCommand, on: On): void {
   artifact
     .command('show')
     .argument('<artifact>', anArtifact)
-    .description('Show the kind, size, hash and author of an artifact, and where it is.')
+    .description(planOperations.artifactShow.description)
     .option('--json', 'print the artifact as JSON')
     .examples([
       ['copse artifact show ar-a1b2', ''],

@@ -5,9 +5,9 @@ import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
 import { requireRepository } from '../../../../compose/open.ts';
 import { shown } from '../../../../kernel/text.ts';
 import type { PathMove } from '../../../../workspaces/ports/worktrees.ts';
-import { fail } from '../../../failure.ts';
+import { fail } from '../../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../../invocation.ts';
-import { requireTaskId } from '../../../with-board.ts';
+import { requireTaskId } from '../../../../operations/find.ts';
 import { refuseElsewhere, stop, withWorkspaces } from '../../../with-workspaces.ts';
 
 interface Options {

@@ -3,7 +3,7 @@
 import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
 import type { Rescue } from '../../../../git/port.ts';
 import { copied } from '../../../../kernel/ids.ts';
-import { fail } from '../../../failure.ts';
+import { fail } from '../../../../operations/failure.ts';
 
 const NAMED = 5;
 

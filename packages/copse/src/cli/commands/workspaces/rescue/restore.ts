@@ -6,7 +6,7 @@ import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
 import { findRepository, requireRepository } from '../../../../compose/open.ts';
 import { shown } from '../../../../kernel/text.ts';
 import type { Rescue, Restored } from '../../../../git/port.ts';
-import { fail } from '../../../failure.ts';
+import { fail } from '../../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../../invocation.ts';
 import { shellWord } from '../../../../kernel/shell.ts';
 import { requireRescue } from './require-rescue.ts';

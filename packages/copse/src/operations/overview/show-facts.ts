@@ -1,25 +1,23 @@
 /** What `copse show` says about a task beside the task itself. */
 
-import { lastMessageOf, openQuestionOf } from '../../../../agents/act/answer.ts';
-import type { Session } from '../../../../agents/rules/session/session.ts';
-import type { Context } from '../../../../board/context.ts';
-import { eventsSoFar } from '../../../../board/events-so-far.ts';
-import type { Board, BoardReader } from '../../../../board/port.ts';
-import type { AttemptProcess } from '../../../../compose/known-here.ts';
-import { nodeHere, requireRepository } from '../../../../compose/open.ts';
-import { waitText } from '../../../../explain/rules/queue.ts';
-import type { EventNumber, Timestamp } from '../../../../kernel/ids.ts';
-import { type Usage, addUsage, isNothing, noUsage } from '../../../../kernel/usage.ts';
-import { undoingOf } from '../../../../queue/act/undoing.ts';
-import type { Landing } from '../../../../queue/rules/landing.ts';
-import type { Attempt } from '../../../../tasks/rules/attempt.ts';
-import type { AttentionCause, Task } from '../../../../tasks/rules/task.ts';
-import type { Workspace } from '../../../../workspaces/rules/workspace.ts';
-import type { Cli } from '../../../invocation.ts';
+import { lastMessageOf, openQuestionOf } from '../../agents/act/answer.ts';
+import type { Session } from '../../agents/rules/session/session.ts';
+import type { Context } from '../../board/context.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
+import type { Board, BoardReader } from '../../board/port.ts';
+import { waitText } from '../../explain/rules/queue.ts';
+import type { EventNumber, Timestamp } from '../../kernel/ids.ts';
+import { type Usage, addUsage, isNothing, noUsage } from '../../kernel/usage.ts';
+import { undoingOf } from '../../queue/act/undoing.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
+import type { Attempt } from '../../tasks/rules/attempt.ts';
+import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
+import type { Workspace } from '../../workspaces/rules/workspace.ts';
+import type { AttemptProcess, CloneHere } from '../access.ts';
 
 export type ShowFacts = Awaited<ReturnType<typeof loadFacts>>;
 
-export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
+export async function loadFacts(here: CloneHere, { board }: Context, task: Task) {
   const { id, dependsOn } = task;
   const sessions = await board.list('session', { task: id });
   const last = sessions.at(-1);
@@ -35,9 +33,9 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
     message: await lastMessageOf(board, id, last?.id),
     question: await openQuestionOf(board, task),
     finish: last?.finish,
-    process: await processOfTask(cli, board, task, attempts.at(-1)?.attempt),
+    process: await processOfTask(here, board, task, attempts.at(-1)?.attempt),
     workspace: workspaces.findLast((one) => one.worktree !== null),
-    machine: await machineOf(cli, board, workspaces),
+    machine: await machineOf(here, board, workspaces),
     snapshot: attempts.at(-1)?.attempt.lastSnapshot ?? null,
     travelProblem: attempts.at(-1)?.attempt.travelProblem ?? null,
     waiting: waitingOf(task, landings),
@@ -52,11 +50,15 @@ export async function loadFacts(cli: Cli, { board }: Context, task: Task) {
 }
 
 /** Of a worktree on another machine. */
-async function machineOf(cli: Cli, board: Board, workspaces: readonly Workspace[]): Promise<string | null> {
+async function machineOf(
+  here: CloneHere,
+  board: Board,
+  workspaces: readonly Workspace[],
+): Promise<string | null> {
   const last = workspaces.findLast((one) => one.worktree !== null);
   if (board.engine !== 'postgres' || last === undefined) return null;
-  if (last.node === nodeHere(requireRepository(cli))) return null;
-  const { labelOf } = await import('../../../../workspaces/act/shared/elsewhere.ts');
+  if (last.node === here.node()) return null;
+  const { labelOf } = await import('../../workspaces/act/shared/elsewhere.ts');
   return labelOf(board, last.node);
 }
 
@@ -110,17 +112,16 @@ function usageOf(usages: readonly Usage[]): Usage | null {
 }
 
 async function processOfTask(
-  cli: Cli,
+  here: CloneHere,
   board: Context['board'],
   { state }: Task,
   attempt: Attempt | undefined,
 ): Promise<AttemptProcess | null> {
   if (state.status !== 'in_progress' || attempt === undefined || attempt.id !== state.claim.attempt)
     return null;
-  const { processOf } = await import('../../../../compose/known-here.ts');
-  const { severalNodes } = await import('../../../../machines/act/several-nodes.ts');
+  const { severalNodes } = await import('../../machines/act/several-nodes.ts');
   const name = (await severalNodes(board)).get(attempt.node) ?? null;
-  return processOf(requireRepository(cli), attempt, name);
+  return here.processOf(attempt, name);
 }
 
 function waitingOf({ state }: Task, landings: readonly Landing[]): string | null {

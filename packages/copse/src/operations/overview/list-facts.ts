@@ -1,21 +1,19 @@
 /** What `copse list` says about a task beside the task itself: its session, its question, its place in the queue. */
 
-import { lastMessageOf, openQuestionOf } from '../../../../agents/act/answer.ts';
-import type { Session } from '../../../../agents/rules/session/session.ts';
-import type { Context } from '../../../../board/context.ts';
-import type { Board } from '../../../../board/port.ts';
-import { configOf, requireRepository } from '../../../../compose/open.ts';
-import { openSight } from '../../../../compose/radar-sight.ts';
-import type { ReasonFacts } from '../../../../explain/rules/reason.ts';
-import { standingText, waitText } from '../../../../explain/rules/queue.ts';
-import type { NodeId, SessionId, TaskId } from '../../../../kernel/ids.ts';
-import { severalNodes } from '../../../../machines/act/several-nodes.ts';
-import { loadQueues } from '../../../../queue/act/view.ts';
-import type { EntryState } from '../../../../queue/rules/view/view.ts';
-import { lastSighting } from '../../../../radar/radar.ts';
-import { type Finding, findingsOf } from '../../../../radar/rules/radar.ts';
-import { type TaskSummary, statusesForPeople } from '../../../../tasks/rules/task.ts';
-import type { Cli } from '../../../invocation.ts';
+import { lastMessageOf, openQuestionOf } from '../../agents/act/answer.ts';
+import type { Session } from '../../agents/rules/session/session.ts';
+import type { Context } from '../../board/context.ts';
+import type { Board } from '../../board/port.ts';
+import type { ReasonFacts } from '../../explain/rules/reason.ts';
+import { standingText, waitText } from '../../explain/rules/queue.ts';
+import type { NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
+import { severalNodes } from '../../machines/act/several-nodes.ts';
+import { loadQueues } from '../../queue/act/view.ts';
+import type { EntryState } from '../../queue/rules/view/view.ts';
+import { lastSighting } from '../../radar/radar.ts';
+import { type Finding, findingsOf } from '../../radar/rules/radar.ts';
+import { type TaskSummary, statusesForPeople } from '../../tasks/rules/task.ts';
+import type { CloneHere } from '../access.ts';
 
 interface QueuePlace {
   readonly position: number;
@@ -36,7 +34,7 @@ export const NO_FACTS: ListedFacts = {};
 
 /** Tasks that are ready, pending or finished have none, so that a long list costs little. */
 export async function loadFacts(
-  cli: Cli,
+  here: CloneHere,
   context: Context,
   live: readonly TaskSummary[],
 ): Promise<ReadonlyMap<TaskId, ListedFacts>> {
@@ -60,7 +58,7 @@ export async function loadFacts(
     const travelProblem = await travelProblemOf(board, task);
     facts.set(task.id, { session, question, message, node, travelProblem });
   }
-  if (live.some(({ state }) => state.status === 'landing')) await addPlaces(cli, context, facts);
+  if (live.some(({ state }) => state.status === 'landing')) await addPlaces(here, context, facts);
   return facts;
 }
 
@@ -75,11 +73,11 @@ function sessionOf({ state, session }: TaskSummary): SessionId | null {
   return statusesForPeople.includes(state.status) ? session : null;
 }
 
-async function addPlaces(cli: Cli, context: Context, facts: Map<TaskId, ListedFacts>): Promise<void> {
+async function addPlaces(here: CloneHere, context: Context, facts: Map<TaskId, ListedFacts>): Promise<void> {
   const landings = new Map((await context.board.openLandings()).map((one) => [one.task, one]));
   for (const { task, waiting } of landings.values())
     facts.set(task, { waiting: waiting && waitText(waiting) });
-  const { landing } = await configOf(requireRepository(cli));
+  const { landing } = await here.config();
   for (const { entries } of await loadQueues(context, landing))
     for (const { task, position, state, standing } of entries) {
       const queue = { position, of: entries.length, state, why: standingText(standing) };
@@ -93,8 +91,8 @@ async function addPlaces(cli: Cli, context: Context, facts: Map<TaskId, ListedFa
 }
 
 /** The latest result of the conflict radar, without a new comparison. */
-export function loadFindings(cli: Cli): (task: TaskId) => readonly Finding[] {
-  const pairs = lastSighting(openSight(requireRepository(cli)))?.pairs ?? [];
+export function loadFindings(here: CloneHere): (task: TaskId) => readonly Finding[] {
+  const pairs = lastSighting(here.radar())?.pairs ?? [];
   const involved = new Set(pairs.flatMap(({ tasks }) => tasks));
   return (task) => (involved.has(task) ? findingsOf(pairs, task) : []);
 }

@@ -1,0 +1,98 @@
+/**
+ * The ways in which an operation reaches the board and the repository. A context is opened when it is first asked for. The
+ * command line closes all of them when the command ends; a server keeps them open.
+ */
+
+import type { ArtifactRead } from '../agents/ports/runners.ts';
+import type { Context } from '../board/context.ts';
+import type { Config } from '../config/schema.ts';
+import type { NodeId, TaskId } from '../kernel/ids.ts';
+import { type LookContext, type RunContext, contextOf } from '../queue/context.ts';
+import type { RadarSight } from '../radar/port.ts';
+import type { Attempt } from '../tasks/rules/attempt.ts';
+import type { Artifact } from '../tasks/rules/ledger.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
+import { fail } from './failure.ts';
+import { requireTaskId } from './find.ts';
+
+export interface Access {
+  /** Who acts, and the session that acts, come from it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly here: CloneHere;
+  board<T>(work: (context: Context) => Promise<T>): Promise<T>;
+  /** For what only shows who works and what waits. */
+  look<T>(work: (context: LookContext) => Promise<T>): Promise<T>;
+  /** For worktrees and what is in them. */
+  workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T>;
+  /** For what starts, ends or lands work. `command`: a shell command to use as the agent. */
+  run<T>(
+    work: (context: RunContext) => Promise<T>,
+    options?: { readonly command?: string | undefined },
+  ): Promise<T>;
+}
+
+/** The clone that the caller is in. */
+export interface CloneHere {
+  /** The top folder of the worktree around the caller. */
+  top(): string;
+  node(): NodeId;
+  /** By its accepted copse.yml. */
+  config(): Promise<Config>;
+  /** Its copse.yml, if that changed and no person has accepted the change yet. */
+  pendingConfig(): Promise<Config | undefined>;
+  /** Whether an orchestrator runs for it on this machine. */
+  isOrchestrated(): Promise<boolean>;
+  /** As git calls the worktree around the caller; not each is one of a task. */
+  worktreeName(): string | undefined;
+  /** The last result of the conflict radar. */
+  radar(): RadarSight;
+  processOf(attempt: Attempt, nodeName: string | null): Promise<AttemptProcess>;
+  readArtifact(artifact: Artifact): Promise<ArtifactRead>;
+}
+
+export interface AttemptProcess {
+  readonly node: NodeId;
+  /** Null while there is only one node. */
+  readonly nodeName: string | null;
+  readonly isHere: boolean;
+  /** Null until its runner has told it. */
+  readonly pid: number | null;
+  /** Null on another machine. */
+  readonly isAlive: boolean | null;
+}
+
+interface RunAbout {
+  readonly access: Access;
+  readonly task: string;
+  readonly command?: string | undefined;
+  /** `contextToStop` for operations that stop the work on it. */
+  readonly placeOf?: typeof contextOf;
+}
+
+/** What works on the named task, in its repository. */
+export async function runOf<T>(
+  { access, task, command, placeOf = contextOf }: RunAbout,
+  work: (context: RunContext, id: TaskId) => Promise<T>,
+): Promise<T> {
+  return access.run(
+    async (context) => {
+      const id = await requireTaskId(context.board, task);
+      return work(await placeOf(context, await context.board.get('task', id)), id);
+    },
+    { command },
+  );
+}
+
+/** What works on these tasks; they have to be in one repository. */
+export async function contextOfAll(
+  context: RunContext,
+  ids: readonly TaskId[],
+  placeOf = contextOf,
+): Promise<RunContext> {
+  const places = new Set<RunContext>();
+  for (const id of ids) places.add(await placeOf(context, await context.board.get('task', id)));
+  const [only = context, ...others] = places;
+  if (others.length > 0)
+    fail('invalid', 'These tasks are in several repositories.', 'run the command for each repository');
+  return only;
+}

@@ -1,0 +1,20 @@
+/** Every operation. This loads their descriptions only. */
+
+import type { Fitting, Operation } from './operation.ts';
+import { overviewOperations } from './overview/group.ts';
+import { planOperations } from './plans/group.ts';
+import { taskOperations } from './tasks/group.ts';
+
+export const operations: readonly Operation[] = [
+  ...inGroup(overviewOperations),
+  ...inGroup(taskOperations),
+  ...inGroup(planOperations),
+];
+
+type Group = Readonly<Record<string, Operation>>;
+
+function inGroup<T extends Group>(
+  group: T & { readonly [K in keyof T]: Fitting<T[K]> },
+): readonly Operation[] {
+  return Object.values<Operation>(group);
+}

@@ -1,0 +1,215 @@
+/**
+ * Every operation on a real board: what its command prints with `--json`, and what a caller without a command line gets, are
+ * one document, in the shape that the operation promises.
+ */
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
+import { openEngine } from '../../../packages/copse/src/board/open.ts';
+import { openContext } from '../../../packages/copse/src/compose/open.ts';
+import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import { OperationFailed } from '../../../packages/copse/src/operations/failure.ts';
+import { operations } from '../../../packages/copse/src/operations/registry.ts';
+import { answer, git, newArea, plainEnv, printed } from '../../support/cli.ts';
+import { someFacts } from '../../support/machines/nodes.ts';
+import { oneOfEach, tell } from '../../support/records/stories.ts';
+import { newProject, taken } from '../../support/workspaces/worktrees.ts';
+
+interface Call {
+  readonly argv: readonly string[];
+  /** The same without a command line. */
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+const area = newArea();
+let at: { readonly cwd: string };
+const known = { artifact: '', item: '', work: '' };
+const ids = oneOfEach.map(({ id }) => `cp-${id}`);
+
+beforeAll(async () => {
+  at = newProject(area);
+  writeFileSync(path.join(at.cwd, 'TODO.md'), '- [ ] Write the guide\n');
+  writeFileSync(
+    path.join(at.cwd, 'copse.yml'),
+    'agents: { c: { command: "true" } }\nsources: { lists: { type: markdown, files: [TODO.md] } }\n',
+  );
+  git(at.cwd, 'add', '.');
+  git(at.cwd, 'commit', '--quiet', '--message=lists');
+  await printed(['list'], at);
+  await tell(at.cwd, oneOfEach, { plan: 'pl-aaaa' });
+  await joinNode();
+  await answer(['edit', 'cp-jjjj', '--plan', 'pl-aaaa'], at);
+  await answer(['ledger', 'add', 'learning', 'x', '--task', 'cp-dddd'], at);
+  const plot = ['artifact', 'add', 'https://example.com/plot.png', '--task', 'cp-dddd'];
+  ({ id: known.artifact } = await answer<{ id: string }>(plot, at));
+  const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
+  known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
+  ({ task: known.work } = await taken('Worked on', at));
+});
+
+interface Synced {
+  readonly sources: readonly { readonly steps: readonly { readonly item: string }[] }[];
+}
+
+async function joinNode(): Promise<void> {
+  const { board } = await openContext({ cwd: at.cwd, env: {} });
+  const joined = { id: brand<NodeId>('n-one'), at: timestamp(Date.now()), name: 'one', facts: someFacts };
+  await board.transact((change) =>
+    change.record({ kind: 'person', name: null }, [{ type: 'node.joined', ...joined }]),
+  );
+  await board.seeNode(joined.id);
+  await board.close();
+  // As if it had just been heard from, however long these tests take.
+  const file = path.join(at.cwd, '.copse', 'board.db');
+  const engine = await openEngine({ engine: 'sqlite', file }, defaultPolicy.board);
+  await engine.db
+    .updateTable('nodes')
+    .set({ seen_at: Date.now() + 3_600_000 })
+    .execute();
+  await engine.close();
+}
+
+const reading: Readonly<Record<string, () => readonly Call[]>> = {
+  'board.status': () => [{ argv: ['status'], input: {} }],
+  'inbox.list': () => [{ argv: ['inbox'], input: {} }],
+  'task.list': () => [
+    { argv: ['list', '--all'], input: { all: true } },
+    {
+      argv: ['ls', '--status', 'stuck,ready', '--sort', 'age', '--limit', '2'],
+      input: { status: ['stuck', 'ready'], sort: 'age', limit: 2 },
+    },
+    { argv: ['list', '--plan', 'pl-a'], input: { plan: 'pl-a' } },
+  ],
+  'task.show': () => [...ids, known.work].map((task) => ({ argv: ['show', task], input: { task } })),
+  'task.why': () => [...ids, known.work].map((task) => ({ argv: ['why', task], input: { task } })),
+  'question.show': () => ['cp-aaaa', 'cp-bbbb'].map((task) => ({ argv: ['answer', task], input: { task } })),
+  'plan.show': () => [{ argv: ['plan', 'show', 'pl-aaaa'], input: { plan: 'pl-aaaa' } }],
+  'plan.list': () => [{ argv: ['prd', 'list'], input: {} }],
+  'ledger.list': () => [{ argv: ['ledger', 'list', 'cp-dddd'], input: { task: 'cp-dddd' } }],
+  'artifact.list': () => [
+    { argv: ['artifact', 'list', '--all'], input: { all: true } },
+    { argv: ['artifact', 'list', 'cp-aaaa'], input: { task: 'cp-aaaa' } },
+  ],
+  'artifact.show': () => [
+    { argv: ['artifact', 'show', known.artifact], input: { artifact: known.artifact } },
+  ],
+};
+
+/** In this order: a later call may need what an earlier one did. */
+const changing: Readonly<Record<string, () => Call>> = {
+  'task.add': () => ({
+    argv: ['add', 'One more', '--body', 'Why', '--priority', 'p4', '--depends', 'cp-hhhh', '--agent', 'c'],
+    input: { title: 'One more', body: 'Why', priority: 'p4', dependsOn: ['cp-hhhh'], agent: 'c' },
+  }),
+  'task.add_item': () => ({ argv: ['add', '--item', known.item], input: { item: known.item } }),
+  'task.edit': () => ({
+    argv: ['edit', 'cp-hhhh', '--priority', 'p5', '--no-agent', '--area', 'src/**'],
+    input: { task: 'cp-hhhh', priority: 'p5', agent: null, areas: ['src/**'] },
+  }),
+  'task.move': () => ({ argv: ['move', 'cp-hhhh', '--to', 'one'], input: { task: 'cp-hhhh', to: 'one' } }),
+  'question.answer': () => ({
+    argv: ['answer', 'cp-bbbb', 'deny', '--message', 'No', '--question', 'q1'],
+    input: { task: 'cp-bbbb', isAllowed: false, message: 'No', question: 'q1' },
+  }),
+  'task.pause': () => ({ argv: ['pause', known.work], input: { task: known.work } }),
+  'task.resume': () => ({
+    argv: ['resume', known.work, '--message', 'Go on', '--command', 'sleep 60'],
+    input: { task: known.work, message: 'Go on', command: 'sleep 60' },
+  }),
+  'task.cancel': () => ({
+    argv: ['cancel', known.work, '--reason', 'Not now'],
+    input: { task: known.work, reason: 'Not now' },
+  }),
+  'task.restart': () => ({ argv: ['restart', 'cp-gggg'], input: { task: 'cp-gggg', answer: 'Yes' } }),
+  'task.delete': () => ({
+    argv: ['rm', known.work, 'cp-mmmm', '--unlink', '--yes'],
+    input: { tasks: [known.work, 'cp-mmmm'], unlink: true },
+  }),
+  'plan.add': () => ({ argv: ['plan', 'add', 'Two'], input: { title: 'Two', body: '' } }),
+  'ledger.add': () => ({
+    argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
+    input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
+  }),
+};
+
+function operationNamed(name: string) {
+  return operations.find((one) => one.name === name) ?? expect.fail(`There is no operation ${name}`);
+}
+
+/** As a server and the library call it. */
+async function perform(name: string, given: Call['input'], from = at): Promise<unknown> {
+  const { load, shape } = operationNamed(name);
+  const { input, output } = await shape();
+  const { act, view } = await load();
+  const wanted = input.parse(given) as never;
+  return withAccess({ ...from, env: plainEnv }, async (access) =>
+    output.parse(JSON.parse(JSON.stringify(view(await act(access, wanted))))),
+  );
+}
+
+test('every operation is called here', () => {
+  const called = [...Object.keys(reading), ...Object.keys(changing)];
+  expect(called.toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
+});
+
+describe('an operation that reads returns what its command prints', () => {
+  test.each(Object.keys(reading))('%s', async (name) => {
+    for (const { argv, input } of reading[name]?.() ?? []) {
+      const document = await answer<object>(argv, at);
+      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(await perform(name, input)) });
+    }
+  });
+});
+
+/** Without the time of the look, and without words that count seconds. */
+function timeless(document: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(document, (key, value: unknown) => {
+      if (key === 'at') return '';
+      return typeof value === 'string' ? value.replaceAll(/\b\d+ ?(s|m|h|d|min)\b/g, '…') : value;
+    }),
+  );
+}
+
+describe('the command of an operation that changes something prints its shape', () => {
+  test.each(Object.keys(changing))('%s', async (name) => {
+    const { argv } = changing[name]?.() ?? expect.fail(name);
+    const { output } = await operationNamed(name).shape();
+    output.parse(await answer(argv, at));
+  });
+});
+
+describe('a caller without a command line', () => {
+  test('changes the board through the same operations', async () => {
+    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' })) as { id: string };
+    expect(await answer(['show', added.id], at)).toMatchObject({ title: 'By a program', priority: 'p5' });
+    await perform('task.cancel', { task: added.id, reason: 'No more' });
+    expect(await answer(['show', added.id], at)).toMatchObject({ status: 'cancelled', reason: 'No more' });
+  });
+
+  test('is refused with the reason and the next command of the command line', async () => {
+    const refused = perform('task.pause', { task: 'cp-kkkk' });
+    await expect(refused).rejects.toThrow(OperationFailed);
+    await expect(refused).rejects.toMatchObject({
+      failure: { code: 'wrong_status', reason: 'Cannot pause cp-kkkk: it is done.', task: 'cp-kkkk' },
+    });
+    await expect(perform('task.show', {})).rejects.toMatchObject({
+      failure: { code: 'invalid', next: ['copse list'] },
+    });
+  });
+
+  test.each(operations)('$name refuses a field that it does not know', async ({ name, shape }) => {
+    const call = changing[name]?.() ?? reading[name]?.()[0] ?? expect.fail(name);
+    const { input } = await shape();
+    expect(input.safeParse(call.input)).toMatchObject({ success: true });
+    expect(input.safeParse({ ...call.input, tsk: 'x' })).toMatchObject({
+      success: false,
+      error: { issues: [{ code: 'unrecognized_keys', keys: ['tsk'] }] },
+    });
+  });
+});
