@@ -36,8 +36,9 @@ export function cheapBuiltins() {
       return { code: text, map: null };
     },
     resolveId(source, _importer, { kind }) {
-      const isRequired = kind === 'require-call' && (isBuiltin(source) || LEFT_OUT.has(source));
-      return isRequired ? REQUIRED + source.replace(/^node:/, '') : undefined;
+      if (kind !== 'require-call') return undefined;
+      if (LEFT_OUT.has(source)) return REQUIRED + source;
+      return isBuiltin(source) ? REQUIRED + source.replace(/^node:/, '') : undefined;
     },
     load(id) {
       if (!id.startsWith(REQUIRED)) return undefined;
