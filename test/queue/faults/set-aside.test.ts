@@ -40,7 +40,7 @@ test.each(['rebase', 'squash'])(
       until('a person is asked', async () => (await scene.status(bad)) === 'needs_attention'),
     );
     const { because } = must(await whyTask(await scene.open(), bad, { isOrchestrated: false }));
-    expect(because.join('\n')).toMatch(/landing it failed.*(corrupt|inflate|unable to read)/s);
+    expect(because.join('\n')).toMatch(/Landing it failed.*(corrupt|inflate|unable to read)/s);
   },
 );
 
