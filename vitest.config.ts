@@ -88,8 +88,7 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
           setupFiles: ['test/support/at-end.ts'],
           // To start a process takes as long as what the starting one has in memory is large.
-          // Threads that collect garbage beside it would take the time of the other workers.
-          execArgv: ['--max-semi-space-size=1', '--optimize-for-size', '--single-threaded-gc'],
+          execArgv: ['--max-semi-space-size=1', '--optimize-for-size'],
         },
       },
     ],
