@@ -37,7 +37,8 @@ async function serve(argv: readonly string[] = ['--port', '0'], cwd = newReposit
     if (child.exitCode !== null) throw new Error(printed);
     await Promise.race([once(child.stdout ?? child, 'data'), ended]);
   }
-  const [, url = '', code = ''] = /^Serving the board: (\S+)\/#code=(\S+)$/m.exec(printed) ?? [];
+  const [, url = '', code = ''] =
+    /^Serving the board at (\S+)\/api\/v1; .*\n.* the code (\S+)$/m.exec(printed) ?? [];
   const file = path.join(home, '.cache/copse-serve', `${new URL(url).port}.header`);
   return { child, home, cwd, url, code, file, printed: () => printed, ended };
 }
@@ -46,8 +47,8 @@ async function serve(argv: readonly string[] = ['--port', '0'], cwd = newReposit
 test('it prints a code, keeps the token in a private file, and ends with a signal', async () => {
   const { child, url, code, file, home, printed, ended } = await serve();
   expect(printed()).toBe(
-    `Serving the board: ${url}/#code=${code}\n` +
-      `  The code works once, within 5 minutes. Ctrl+C stops.\n` +
+    `Serving the board at ${url}/api/v1; Ctrl+C stops.\n` +
+      `  For another program, once, within 5 minutes: the code ${code}\n` +
       `  curl -H @'${file}' ${url}/api/v1/snapshot\n`,
   );
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);

@@ -53,8 +53,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 }
 
 function tell({ output }: Cli, { url, keys }: RunningServer, tokenFile: TokenFile | '' | undefined): void {
-  output.line(`Serving the board: ${url}/#code=${keys.newCode()}`);
-  output.line('  The code works once, within 5 minutes. Ctrl+C stops.');
+  output.line(`Serving the board at ${url}/api/v1; Ctrl+C stops.`);
+  output.line(`  For another program, once, within 5 minutes: the code ${keys.newCode()}`);
   if (tokenFile) output.line(`  curl -H @${shellWord(tokenFile.file)} ${url}/api/v1/snapshot`);
   else output.note('There is no private folder for the token: only the code gives access.');
 }

@@ -25,7 +25,7 @@ function addServe(program: CopseCommand, on: On): void {
       byComma,
     )
     .details(
-      'Every request needs a token. The printed address has a code that becomes a token once. For curl, the token is in ~/.cache/copse-serve/<port>.header, which only you can read, until the server stops. Triggers need no token but their signature.',
+      'Every request needs a token. The printed code becomes a token once (docs/guides/server.md). For curl, the token is in ~/.cache/copse-serve/<port>.header, which only you can read, until the server stops. Triggers need no token but their signature.',
     )
     .examples([
       ['copse serve', ''],
