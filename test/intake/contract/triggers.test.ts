@@ -9,23 +9,14 @@ import { describe, expect, it } from 'vitest';
 import { receiveRequest } from '../../../packages/copse/src/intake/act/triggers.ts';
 import type { TriggerDefinition, TriggerRequest } from '../../../packages/copse/src/intake/rules/trigger.ts';
 import { openSignatures } from '../../../packages/copse/src/intake/signatures/verify.ts';
-import { type AgentName, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { secret, usual } from '../../support/intake/triggers.ts';
 import { contextOf, engines, newPlace } from '../../support/board/boards.ts';
 import { newArea } from '../../support/cli.ts';
 
-const secret = 'not a real secret';
 const folder = newArea();
 writeFileSync(path.join(folder, 'secret.txt'), `${secret}\n`);
 const signatures = openSignatures({ env: { HOOK_SECRET: secret }, folder, homeFolder: folder });
 
-const usual: TriggerDefinition = {
-  name: 'deploy',
-  agent: brand<AgentName>('coder'),
-  type: 'hmac',
-  secret: { variable: 'HOOK_SECRET' },
-  workSource: null,
-  prompt: 'Look at the deployment',
-};
 const triggers: readonly TriggerDefinition[] = [
   usual,
   { ...usual, name: 'from-github', type: 'github', secret: { file: 'secret.txt' } },

@@ -18,13 +18,7 @@ import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { usualOf } from '../../../packages/copse/src/queue/rules/view/history.ts';
 import type { Batch, QueueState, BatchStage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
 import { type QueueRecords, viewQueue } from '../../../packages/copse/src/queue/rules/view/view.ts';
-import {
-  rangeText,
-  runText,
-  stalledText,
-  standingOn,
-  standingText,
-} from '../../../packages/copse/src/explain/rules/queue.ts';
+import { rangeText, runText, standingText } from '../../../packages/copse/src/explain/rules/queue.ts';
 import { named } from '../../../packages/copse/src/kernel/text.ts';
 import { spanText } from '../../../packages/copse/src/kernel/time.ts';
 
@@ -480,33 +474,6 @@ describe('a queue', () => {
     });
     expect(seen.landed.map(({ task }) => task)).toEqual(['cp-d', 'cp-c', 'cp-b', 'cp-a']);
     expect(view({}).figures).toMatchObject({ oldestMs: null, p50Ms: null, checksPerLanded: null });
-  });
-});
-
-describe('words about a queue', () => {
-  const paused = { kind: 'paused', comment: 'release day' } as const;
-  const busy = { kind: 'checkout_busy', checkout: '/r', detail: 'a rebase' } as const;
-
-  it('name its branch beside the queue, not after the reason', () => {
-    expect(standingOn({ kind: 'held', reason: paused }, 'main')).toBe(
-      'waits: the queue of main is paused (release day)',
-    );
-    expect(standingOn({ kind: 'held', reason: busy }, 'main')).toBe(
-      'waits: the checkout at /r is busy: a rebase',
-    );
-    expect(standingOn({ kind: 'stalled' }, 'main')).toBe('waits: the queue of main is stalled');
-    expect(standingOn({ kind: 'no_checks' }, 'main')).toBe('lands within 5 s on main');
-  });
-
-  it('say once that it stalled', () => {
-    const main = 'main';
-    expect(stalledText({ id: main, reason: paused }, ' stalled')).toBe(
-      'the queue of main is paused (release day)',
-    );
-    expect(stalledText({ id: main, reason: busy }, '')).toBe(
-      'the queue of main: the checkout at /r is busy: a rebase',
-    );
-    expect(stalledText({ id: main, reason: busy }, ' stalled')).toMatch(/^the queue of main stalled: the ch/);
   });
 });
 

@@ -7,19 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { receiveRequest } from '../../../packages/copse/src/intake/act/triggers.ts';
 import type { TriggerDefinition } from '../../../packages/copse/src/intake/rules/trigger.ts';
 import { openSignatures } from '../../../packages/copse/src/intake/signatures/verify.ts';
-import { type AgentName, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { secret, usual } from '../../support/intake/triggers.ts';
 import { contextOf } from '../../support/board/boards.ts';
 import { type Served, ask, newServed } from '../../support/server/served.ts';
 
-const secret = 'not a real secret';
-const usual: TriggerDefinition = {
-  name: 'deploy',
-  agent: brand<AgentName>('coder'),
-  type: 'hmac',
-  secret: { variable: 'HOOK_SECRET' },
-  workSource: null,
-  prompt: 'Look at the deployment',
-};
 const triggers: readonly TriggerDefinition[] = [
   usual,
   { ...usual, name: 'from-github', type: 'github' },

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import { timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import { removal } from '../../support/workspaces/sweep-facts.ts';
 import {
   type RemovalDecision,
   type RemovalFacts,
@@ -27,22 +28,7 @@ const { staleLockAgeMs } = defaultPolicy.removal;
 const { abandonedWorktreeAgeMs } = defaultPolicy.maintenance;
 
 /** The worktree of a task that landed, with nothing left in it. */
-const empty: RemovalFacts = {
-  task: brand<TaskId>('cp-0001'),
-  path: '/work/cp-0001',
-  isManaged: true,
-  inside: [],
-  unreadable: [],
-  tmux: [],
-  lease: { kind: 'none' },
-  locks: [],
-  operation: null,
-  disposition: { is: 'in_use' },
-  status: 'done',
-  uncommitted: 0,
-  unmerged: 0,
-  branch: 'merged',
-};
+const empty: RemovalFacts = { ...removal, status: 'done' };
 
 const terminal = { name: 'copse-cp-0001', panes: [99], launchers: [], attached: 0 };
 const lock = { file: '/r/.git/worktrees/cp-0001/index.lock', ageMs: staleLockAgeMs, isHeld: false };

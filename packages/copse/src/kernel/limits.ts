@@ -279,7 +279,10 @@ export const limits = {
     slowMs: 10 * SECOND,
     /** For the last words to a client that is disconnected. */
     farewellMs: 2 * SECOND,
+    /** For the last words of a server that stops. */
+    stopMs: 300,
     codeMs: 5 * MINUTE,
+    codeBytes: KILOBYTE,
     codeTries: 10,
     ticketMs: 30 * SECOND,
     tickets: 256,

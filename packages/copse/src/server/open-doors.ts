@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 
+import { sizeText } from '../explain/rules/amounts.ts';
 import type { Outcome } from '../board/context.ts';
 import type { Received } from '../intake/act/triggers.ts';
 import type { TriggerRequest } from '../intake/rules/trigger.ts';
@@ -53,7 +54,7 @@ export class OpenDoors {
   }
 
   async #enter(request: IncomingMessage): Promise<HttpAnswer> {
-    const body = await readBody(request, CODE_BYTES);
+    const body = await readBody(request, this.#limits.codeBytes);
     const code = body.kind === 'read' ? codeIn(body.bytes) : undefined;
     const token = this.#keys.enter(code ?? '');
     return token === undefined ? refusedAnswer : json({ token });
@@ -63,9 +64,12 @@ export class OpenDoors {
     const body = await readBody(request, this.#limits.bodyBytes);
     if (body.kind === 'cut') return refusedAnswer;
     if (body.kind === 'too_large')
-      return problemAnswer(problem('too_large', 'The body of a request may have 1 MB.'), {
-        connection: 'close',
-      });
+      return problemAnswer(
+        problem('too_large', `The body of a request may have ${sizeText(this.#limits.bodyBytes)}.`),
+        {
+          connection: 'close',
+        },
+      );
     const received = await this.#receive(name, { headers: singleHeaders(request), body: body.bytes });
     if (received.kind === 'done') {
       const { kind } = received.value;
@@ -76,8 +80,6 @@ export class OpenDoors {
     return code === 'unauthorized' ? refusedAnswer : problemAnswer(problem(code, reason, ...next));
   }
 }
-
-const CODE_BYTES = 1_024;
 
 /** Undefined for anything but `{"code": "…"}`. */
 function codeIn(bytes: Buffer): string | undefined {

@@ -111,16 +111,13 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       const timer = setTimeout(() => {
         server.closeAllConnections();
         entrance.cut();
-      }, FAREWELL_MS);
+      }, limits.stopMs);
       server.closeIdleConnections();
       await Promise.all([closed, ended.catch(() => {})]);
       clearTimeout(timer);
     },
   };
 }
-
-/** Clients that are connected hear that the server stops; the whole stop takes less than a second. */
-const FAREWELL_MS = 300;
 
 async function httpServer({ tls }: ServerOptions, limits: Policy['server']): Promise<Server> {
   const options = {
