@@ -166,11 +166,17 @@ it('a removal does not take a process of its own for one that works there', asyn
 });
 
 describe('a removal while only a git is inside', () => {
-  const looks = async (request: RemovalRequest, onLook: (git: ChildProcess) => Promise<void>) => {
+  const GIT: readonly string[] = ['git', 'cat-file', '--batch'];
+  const looks = async (
+    request: RemovalRequest,
+    onLook: (git: ChildProcess) => Promise<void>,
+    program = GIT,
+  ) => {
     const { project, task, worktree } = await newScene();
     const { context } = project;
     // It waits for its input, as a git does that is about to end.
-    const inside = spawn('git', ['cat-file', '--batch'], {
+    const [file = '', ...argv] = program;
+    const inside = spawn(file, argv, {
       cwd: worktree,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
@@ -194,6 +200,11 @@ describe('a removal while only a git is inside', () => {
 
   it('looks again, and goes on when the git has left', async () => {
     const { removed } = await looks(byForce, ended);
+    expect(removed).toMatchObject({ kind: 'removed' });
+  });
+
+  it('looks again for the shell that starts a git of Copse', async () => {
+    const { removed } = await looks(byForce, ended, ['/bin/sh', '-c', 'read -r _; exec git version']);
     expect(removed).toMatchObject({ kind: 'removed' });
   });
 

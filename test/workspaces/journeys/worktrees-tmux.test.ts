@@ -23,7 +23,7 @@ afterAll(() => {
 test.skipIf(!hasTmux)(
   '`cleanup --force` ends the agent in its terminal, but no shell of a person',
   async () => {
-    mkdirSync(TMUX_TMPDIR);
+    mkdirSync(TMUX_TMPDIR, { recursive: true });
     const scene = newScene(area, { agents: { screened: { terminal: 'tmux' } } });
     const at = { ...scene.at, env: { TMUX_TMPDIR } };
     const id = await scene.add('in tmux', 'note shown; sleep 600');

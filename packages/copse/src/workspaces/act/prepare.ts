@@ -151,7 +151,9 @@ async function prepareOn(
   const taking = await findTakeOver(context, task.id, { token: request.token, isHere });
   if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
   const found = await gatherFacts(context, task.id, path, free);
-  if (!isOwn && found.isPushed) return { kind: 'branch_of_others' };
+  // Its name was free a moment ago. Whoever made it since, it is not the branch of this task.
+  const isThere = found.isPushed || found.facts.localTip !== undefined || found.facts.holder !== undefined;
+  if (!isOwn && isThere) return { kind: 'branch_of_others' };
   const snapshotStart = taking.kind === 'found' ? taking.start : undefined;
   const facts = { ...found.facts, snapshotStart };
   const notes = [...taking.notes, ...found.notes];

@@ -167,7 +167,8 @@ function refusedFor(
   { inside }: Pick<SeenFacts, 'inside'>,
   { because, reason, next }: Extract<RemovalDecision, { readonly kind: 'refused' }>,
 ): Removed {
-  const areGits = inside?.every(({ name }) => name.startsWith('git')) ?? false;
+  // Copse starts its own gits through a shell, which limits their memory (git/run/limits.ts).
+  const areGits = inside?.every(({ name }) => name.startsWith('git') || name === 'sh') ?? false;
   return { kind: 'refused', reason, next, mayPass: because === 'foreign_process' && areGits };
 }
 
