@@ -16,7 +16,7 @@ import { OperationFailed } from '../../../packages/copse/src/operations/failure.
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
 import { answer, git, newArea, printed } from '../../support/cli.ts';
 import { someFacts } from '../../support/machines/nodes.ts';
-import { operationNamed, perform } from '../../support/perform.ts';
+import { operationNamed, perform } from '../../support/operations/perform.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
 import { changingWorktrees, prepareWorktrees, readingWorktrees } from './worktree-calls.ts';

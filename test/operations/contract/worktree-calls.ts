@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { answer, git } from '../../support/cli.ts';
-import type { Input } from '../../support/perform.ts';
+import type { Input } from '../../support/operations/perform.ts';
 import { taken } from '../../support/workspaces/worktrees.ts';
 
 interface Call {

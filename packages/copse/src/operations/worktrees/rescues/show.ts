@@ -9,7 +9,7 @@ interface Input {
   readonly rescue: string;
 }
 
-export interface ShownRescue {
+export interface RescueDetails {
   readonly rescue: Rescue;
   readonly changes: Awaited<ReturnType<Rescues['changes']>>;
   /** Files that only the trash has; undefined when git could not tell. */
@@ -19,7 +19,7 @@ export interface ShownRescue {
   readonly at: Timestamp;
 }
 
-export async function act(access: Access, input: Input): Promise<ShownRescue> {
+export async function act(access: Access, input: Input): Promise<RescueDetails> {
   return access.workspaces(async (context) => {
     const { clock, git, policy, rescues, trash } = context;
     const rescue = await requireRescue(context, input.rescue);
@@ -35,6 +35,6 @@ export async function act(access: Access, input: Input): Promise<ShownRescue> {
   });
 }
 
-export function view({ rescue, changes, ignored }: ShownRescue) {
+export function view({ rescue, changes, ignored }: RescueDetails) {
   return { ...rescueView(rescue), changes, ignored: ignoredView(ignored) };
 }

@@ -2,7 +2,7 @@ import { withAccess } from '../../../../compose/operations/access.ts';
 import { ignoredText } from '../../../../explain/changes.ts';
 import { age } from '../../../../explain/rules/amounts.ts';
 import { shown } from '../../../../kernel/text.ts';
-import { type ShownRescue, act, view } from '../../../../operations/worktrees/rescues/show.ts';
+import { type RescueDetails, act, view } from '../../../../operations/worktrees/rescues/show.ts';
 import type { Invocation } from '../../../invocation.ts';
 import type { Output } from '../../../output.ts';
 import { fields } from '../../../screen/render.ts';
@@ -17,7 +17,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   else print(cli.output, found);
 }
 
-function print(output: Output, { rescue, changes, ignored, trashedUntil, at: now }: ShownRescue): void {
+function print(output: Output, { rescue, changes, ignored, trashedUntil, at: now }: RescueDetails): void {
   const { ref, task, why, at, branch, head, commit } = rescue;
   output.line(shown(ref));
   const rows = fields([

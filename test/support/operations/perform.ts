@@ -2,9 +2,9 @@
 
 import { expect } from 'vitest';
 
-import { withAccess } from '../../packages/copse/src/compose/operations/access.ts';
-import { operations } from '../../packages/copse/src/operations/registry.ts';
-import { plainEnv } from './plain-env.ts';
+import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
+import { operations } from '../../../packages/copse/src/operations/registry.ts';
+import { plainEnv } from '../plain-env.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
 
