@@ -33,7 +33,7 @@ export interface Access {
   /** Less than `workspaces`, so that it opens sooner. */
   worktreeList<T>(work: (context: ListContext) => Promise<T>): Promise<T>;
   sweep<T>(work: (context: SweepContext) => Promise<T>): Promise<T>;
-  /** For what undoes a landing. */
+  /** To undo a landing. */
   reverting<T>(work: (context: UndoContext) => Promise<T>): Promise<T>;
   /** For what starts, ends or lands work. `command`: a shell command to use as the agent. */
   run<T>(
@@ -59,7 +59,7 @@ export interface CloneHere {
   radar(): RadarSight;
   processOf(attempt: Attempt, nodeName: string | null): Promise<AttemptProcess>;
   readArtifact(artifact: Artifact): Promise<ArtifactRead>;
-  /** The top of the checkout around a folder; undefined if it is none of this repository. */
+  /** The top of the checkout around a folder; undefined outside of the checkouts of this repository. */
   checkoutAt(folder: string): string | undefined;
   /** Until `performance.now()` is this. */
   folderSize(folder: string, untilMs: number): Promise<FolderSize>;

@@ -1,4 +1,4 @@
-/** Shapes of what becomes of files and worktrees. */
+/** Shapes of removed worktrees and changed files. */
 
 import { z } from 'zod';
 
