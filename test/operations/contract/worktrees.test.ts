@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
 import { act, view } from '../../../packages/copse/src/operations/worktrees/diff.ts';
-import { answer, git, newArea, plainEnv } from '../../support/cli.ts';
+import { type TaskDocument, answer, git, newArea, plainEnv } from '../../support/cli.ts';
 import { perform } from '../../support/operations/perform.ts';
 import { type WorkDocument, newProject, taken } from '../../support/workspaces/worktrees.ts';
 
@@ -75,6 +75,17 @@ describe('a diff', () => {
     expect(whole).not.toHaveProperty('note');
     git(work.worktree, 'clean', '--quiet', '--force', 'large');
   });
+});
+
+test('an agent gets the diff of its own task only, and syncs no other', async () => {
+  const { id: other } = await answer<TaskDocument>(['add', 'Of another'], at);
+  const env = { ...plainEnv, COPSE_SESSION_ID: 'se-aaaa', COPSE_TOKEN: '1', COPSE_TASK_ID: work.task };
+  const from = { cwd: at.cwd, env };
+  expect(await perform('task.diff', { withoutPatch: true }, from)).toMatchObject({ task: work.task });
+  for (const name of ['task.diff', 'worktree.sync'])
+    await expect(perform(name, { task: other }, from)).rejects.toMatchObject({
+      failure: { code: 'not_this_session', reason: `${other} is not the task of session se-aaaa.` },
+    });
 });
 
 test('a worktree that exists is neither continued nor reset unless the call says which', async () => {

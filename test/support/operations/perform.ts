@@ -12,12 +12,16 @@ export function operationNamed(name: string) {
   return operations.find((one) => one.name === name) ?? expect.fail(`There is no operation ${name}`);
 }
 
-export async function perform(name: string, given: Input, from: { readonly cwd: string }): Promise<unknown> {
+export async function perform(
+  name: string,
+  given: Input,
+  from: { readonly cwd: string; readonly env?: Readonly<Record<string, string | undefined>> },
+): Promise<unknown> {
   const { load, shape } = operationNamed(name);
   const { input, output } = await shape();
   const { act, view } = await load();
   const wanted = input.parse(given) as never;
-  return withAccess({ ...from, env: plainEnv }, async (access) =>
+  return withAccess({ env: plainEnv, ...from }, async (access) =>
     output.parse(JSON.parse(JSON.stringify(view(await act(access, wanted))))),
   );
 }

@@ -4,22 +4,32 @@ import { taskFrom } from '../../board/rules/author.ts';
 import type { RefusalCode } from '../../kernel/decision.ts';
 import { type TaskId, resolvePrefix } from '../../kernel/ids.ts';
 import { shellWord } from '../../kernel/shell.ts';
+import { shown } from '../../kernel/text.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { Access } from '../access.ts';
-import { OperationFailed } from '../failure.ts';
+import { OperationFailed, fail } from '../failure.ts';
 import { requireTaskId } from '../find.ts';
 import { failNoTaskHere, taskOfFolder } from '../task-here.ts';
 
-/** The named one, or that of the worktree around the caller. */
+/** The named one, or that of the worktree around the caller. An agent gets only its own: others may be hidden from it. */
 export async function requireTaskOfWorktree(
   context: WorkspaceContext,
   { env, here }: Pick<Access, 'env' | 'here'>,
   text: string | undefined,
 ): Promise<TaskId> {
-  if (text !== undefined) return requireTaskIdAmong(context, text, await tasksWithWorktrees(context));
-  const found = await taskOfFolder(context.board, here);
-  // The runner runs commands of its agent outside of the worktree.
   const own = context.by.kind === 'session' ? taskFrom(env) : undefined;
+  const found =
+    text === undefined
+      ? await taskOfFolder(context.board, here)
+      : await requireTaskIdAmong(context, text, await tasksWithWorktrees(context));
+  const isNamed = text !== undefined || own !== undefined;
+  if (context.by.kind === 'session' && isNamed && found !== undefined && found !== own)
+    fail(
+      'not_this_session',
+      `${found} is not the task of session ${shown(context.by.session)}.`,
+      'copse diff',
+    );
+  // The runner runs commands of its agent outside of the worktree.
   return found ?? own ?? failNoTaskHere(here.top());
 }
 
