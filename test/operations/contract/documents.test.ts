@@ -28,7 +28,7 @@ interface Call {
 
 const area = newArea();
 let at: { readonly cwd: string };
-const known = { artifact: '', item: '', work: '' };
+const known = { artifact: '', item: '', work: '', queued: '' };
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
 beforeAll(async () => {
@@ -42,6 +42,7 @@ beforeAll(async () => {
   git(at.cwd, 'commit', '--quiet', '--message=lists');
   await printed(['list'], at);
   await tell(at.cwd, oneOfEach, { plan: 'pl-aaaa' });
+  await tell(at.cwd, [{ ...oneOfEach[4], id: 'nnnn', title: 'Sent back', minutes: 3, agent: 'c' }]);
   await joinNode();
   await answer(['edit', 'cp-jjjj', '--plan', 'pl-aaaa'], at);
   await answer(['ledger', 'add', 'learning', 'x', '--task', 'cp-dddd'], at);
@@ -50,7 +51,19 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
+  known.queued = await queueOne();
 });
+
+/** A task whose commit waits in the queue. */
+async function queueOne(): Promise<string> {
+  const { task, worktree } = await taken('Finished', at);
+  writeFileSync(path.join(worktree, 'new.txt'), 'new\n');
+  git(worktree, 'add', '.');
+  git(worktree, 'commit', '--quiet', '--message=new');
+  await printed(['finish'], { ...at, cwd: worktree });
+  await answer(['queue', 'retry', task], at);
+  return task;
+}
 
 interface Synced {
   readonly sources: readonly { readonly steps: readonly { readonly item: string }[] }[];
@@ -59,8 +72,12 @@ interface Synced {
 async function joinNode(): Promise<void> {
   const { board } = await openContext({ cwd: at.cwd, env: {} });
   const joined = { id: brand<NodeId>('n-one'), at: timestamp(Date.now()), name: 'one', facts: someFacts };
+  const silent = { ...joined, id: brand<NodeId>('n-two'), name: 'two' };
   await board.transact((change) =>
-    change.record({ kind: 'person', name: null }, [{ type: 'node.joined', ...joined }]),
+    change.record({ kind: 'person', name: null }, [
+      { type: 'node.joined', ...joined },
+      { type: 'node.joined', ...silent },
+    ]),
   );
   await board.seeNode(joined.id);
   await board.close();
@@ -70,6 +87,7 @@ async function joinNode(): Promise<void> {
   await engine.db
     .updateTable('nodes')
     .set({ seen_at: Date.now() + 3_600_000 })
+    .where('id', '=', joined.id)
     .execute();
   await engine.close();
 }
@@ -97,6 +115,22 @@ const reading: Readonly<Record<string, () => readonly Call[]>> = {
   ],
   'artifact.show': () => [
     { argv: ['artifact', 'show', known.artifact], input: { artifact: known.artifact } },
+  ],
+  'node.list': () => [
+    { argv: ['node', 'list'], input: {} },
+    { argv: ['node', 'list', '--all'], input: { all: true } },
+  ],
+  'node.show': () => [{ argv: ['node', 'show', 'one'], input: { node: 'one' } }],
+  'node.preview_drain': () => [{ argv: ['node', 'drain', 'n-one', '--preview'], input: { node: 'n-one' } }],
+  'queue.list': () => [
+    { argv: ['queue'], input: {} },
+    { argv: ['queue', '--target', 'main'], input: { target: 'main' } },
+  ],
+  'review.list': () => [{ argv: ['review'], input: {} }],
+  'review.show': () => [known.queued, 'cp-eeee'].map((task) => ({ argv: ['review', task], input: { task } })),
+  'radar.show': () => [
+    { argv: ['radar'], input: {} },
+    { argv: ['radar', known.work], input: { task: known.work } },
   ],
 };
 
@@ -135,6 +169,36 @@ const changing: Readonly<Record<string, () => Call>> = {
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
   }),
+  'node.drain': () => ({
+    argv: ['node', 'drain', 'one', '--within', '5m'],
+    input: { node: 'one', withinMs: 300_000 },
+  }),
+  'node.resume': () => ({ argv: ['node', 'resume', 'one'], input: { node: 'one' } }),
+  'node.rename': () => ({ argv: ['node', 'rename', 'one', 'uno'], input: { node: 'one', name: 'uno' } }),
+  'node.leave': () => ({ argv: ['node', 'leave', 'two'], input: { node: 'two' } }),
+  'queue.front': () => ({ argv: ['queue', 'front', known.queued], input: { tasks: [known.queued] } }),
+  'queue.cancel': () => ({
+    argv: ['queue', 'cancel', known.queued, '--reason', 'Not now'],
+    input: { tasks: [known.queued], reason: 'Not now', dryRun: false },
+  }),
+  'queue.pause': () => ({
+    argv: ['queue', 'pause', '--accept', '--reason', 'Release'],
+    input: { accept: true, reason: 'Release', target: 'main' },
+  }),
+  'review.approve': () => ({
+    argv: ['review', known.queued, '--approve'],
+    input: { task: known.queued, head: '1f2e3d4' },
+  }),
+  'queue.retry': () => ({ argv: ['queue', 'retry', known.queued], input: { tasks: [known.queued] } }),
+  'queue.resume': () => ({ argv: ['queue', 'resume', '--target', 'main'], input: { target: 'main' } }),
+  'task.merge': () => ({
+    argv: ['merge', known.queued, '--now'],
+    input: { tasks: [known.queued], now: true, waitSeconds: 5 },
+  }),
+  'review.send_back': () => ({
+    argv: ['review', 'cp-nnnn', '--send-back', 'Please add a test'],
+    input: { task: 'cp-nnnn', comment: 'Please add a test', command: 'true' },
+  }),
 };
 
 function operationNamed(name: string) {
@@ -170,7 +234,7 @@ describe('an operation that reads returns what its command prints', () => {
 function timeless(document: unknown): unknown {
   return JSON.parse(
     JSON.stringify(document, (key, value: unknown) => {
-      if (key === 'at') return '';
+      if (key === 'at' || key === 'oldestMs') return '';
       return typeof value === 'string' ? value.replaceAll(/\b\d+ ?(s|m|h|d|min)\b/g, '…') : value;
     }),
   );
@@ -190,6 +254,15 @@ describe('a caller without a command line', () => {
     expect(await answer(['show', added.id], at)).toMatchObject({ title: 'By a program', priority: 'p5' });
     await perform('task.cancel', { task: added.id, reason: 'No more' });
     expect(await answer(['show', added.id], at)).toMatchObject({ status: 'cancelled', reason: 'No more' });
+  });
+
+  test('waits for a landing only as long as it says; the task stays in the queue', async () => {
+    const task = await queueOne();
+    const reason = 'it did not land within 0 s';
+    expect(await perform('task.merge', { tasks: [task], waitSeconds: 0 })).toEqual({
+      landings: [{ landing: 'waits', task, reason }],
+    });
+    expect(await answer(['show', task], at)).toMatchObject({ status: 'landing' });
   });
 
   test('is refused with the reason and the next command of the command line', async () => {

@@ -1,14 +1,20 @@
 /** Every operation. This loads their descriptions only. */
 
 import type { Fitting, Operation } from './operation.ts';
+import { nodeOperations } from './nodes/group.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
+import { queueOperations } from './queue/group.ts';
+import { reviewOperations } from './review/group.ts';
 import { taskOperations } from './tasks/group.ts';
 
 export const operations: readonly Operation[] = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
+  ...inGroup(nodeOperations),
+  ...inGroup(queueOperations),
+  ...inGroup(reviewOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;
