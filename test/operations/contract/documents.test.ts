@@ -24,11 +24,14 @@ interface Call {
   readonly argv: readonly string[];
   /** The same without a command line. */
   readonly input: Readonly<Record<string, unknown>>;
+  /** The command prints one document on a line; this field of the operation has them. */
+  readonly lines?: string;
+  readonly at?: { readonly cwd: string };
 }
 
 const area = newArea();
 let at: { readonly cwd: string };
-const known = { artifact: '', item: '', work: '', queued: '' };
+const known = { artifact: '', item: '', work: '', queued: '', exported: '' };
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
 beforeAll(async () => {
@@ -52,17 +55,25 @@ beforeAll(async () => {
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
   known.queued = await queueOne();
+  known.exported = await printed(['export'], at);
+  writeFileSync(path.join(area, 'board.jsonl'), known.exported);
 });
 
 /** A task whose commit waits in the queue. */
 async function queueOne(): Promise<string> {
   const { task, worktree } = await taken('Finished', at);
-  writeFileSync(path.join(worktree, 'new.txt'), 'new\n');
+  writeFileSync(path.join(worktree, `${task}.txt`), 'new\n');
   git(worktree, 'add', '.');
   git(worktree, 'commit', '--quiet', '--message=new');
   await printed(['finish'], { ...at, cwd: worktree });
   await answer(['queue', 'retry', task], at);
   return task;
+}
+
+interface EventsDocument {
+  readonly events: readonly { readonly number: number }[];
+  readonly cursor: string;
+  readonly hasMore: boolean;
 }
 
 interface Synced {
@@ -116,6 +127,10 @@ const reading: Readonly<Record<string, () => readonly Call[]>> = {
   'artifact.show': () => [
     { argv: ['artifact', 'show', known.artifact], input: { artifact: known.artifact } },
   ],
+  'event.list': () => [
+    { argv: ['events', '--last', '60'], input: { last: 60, limit: 60 }, lines: 'events' },
+    { argv: ['events', '--task', 'cp-kkkk', '--after', '1:3'], input: { task: 'cp-kkkk' }, lines: 'events' },
+  ],
   'node.list': () => [
     { argv: ['node', 'list'], input: {} },
     { argv: ['node', 'list', '--all'], input: { all: true } },
@@ -168,6 +183,12 @@ const changing: Readonly<Record<string, () => Call>> = {
   'ledger.add': () => ({
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
+  }),
+  'board.backup': () => ({ argv: ['board', 'backup'], input: {} }),
+  'board.import': () => ({
+    argv: ['import', path.join(area, 'board.jsonl')],
+    input: { text: known.exported },
+    at: newProject(area),
   }),
   'node.drain': () => ({
     argv: ['node', 'drain', 'one', '--within', '5m'],
@@ -223,12 +244,18 @@ test('every operation is called here', () => {
 
 describe('an operation that reads returns what its command prints', () => {
   test.each(Object.keys(reading))('%s', async (name) => {
-    for (const { argv, input } of reading[name]?.() ?? []) {
-      const document = await answer<object>(argv, at);
-      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(await perform(name, input)) });
+    for (const { argv, input, lines } of reading[name]?.() ?? []) {
+      const document = lines ? await answers(argv) : await answer<object>(argv, at);
+      const own = (await perform(name, input)) as Readonly<Record<string, unknown>>;
+      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(lines ? own[lines] : own) });
     }
   });
 });
+
+async function answers(argv: readonly string[]): Promise<readonly unknown[]> {
+  const lines = (await printed([...argv, '--json'], at)).trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as unknown);
+}
 
 /** Without the time of the look, and without words that count seconds. */
 function timeless(document: unknown): unknown {
@@ -242,9 +269,9 @@ function timeless(document: unknown): unknown {
 
 describe('the command of an operation that changes something prints its shape', () => {
   test.each(Object.keys(changing))('%s', async (name) => {
-    const { argv } = changing[name]?.() ?? expect.fail(name);
+    const call = changing[name]?.() ?? expect.fail(name);
     const { output } = await operationNamed(name).shape();
-    output.parse(await answer(argv, at));
+    output.parse(await answer(call.argv, call.at ?? at));
   });
 });
 
@@ -263,6 +290,37 @@ describe('a caller without a command line', () => {
       landings: [{ landing: 'waits', task, reason }],
     });
     expect(await answer(['show', task], at)).toMatchObject({ status: 'landing' });
+  });
+
+  test('reads the events in pages, each of which says where the next begins', async () => {
+    const numbers: number[] = [];
+    for (let after = '1:0'; ;) {
+      const page = (await perform('event.list', { after, limit: 40 })) as EventsDocument;
+      expect(page.events.length).toBeLessThanOrEqual(40);
+      numbers.push(...page.events.map(({ number }) => number));
+      if (!page.hasMore) break;
+      after = page.cursor;
+    }
+    expect(numbers.length).toBeGreaterThan(80);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+    await expect(perform('event.list', { after: 'yesterday' })).rejects.toMatchObject({
+      failure: { code: 'invalid', reason: '--after must be an event number, not "yesterday".' },
+    });
+  });
+
+  test('imports the text of an export into an empty board only', async () => {
+    const empty = newProject(area);
+    const text = known.exported;
+    await perform('board.import', { text }, empty);
+    // The first line has the id of the board.
+    const [, ...imported] = (await printed(['export'], empty)).split('\n');
+    expect(imported).toEqual(text.split('\n').slice(1));
+    await expect(perform('board.import', { text }, empty)).rejects.toMatchObject({
+      failure: { code: 'wrong_status', reason: expect.stringContaining('is not empty') },
+    });
+    await expect(perform('board.import', { text: 'x' }, newProject(area))).rejects.toMatchObject({
+      failure: { reason: 'Line 1 of the text is not part of an export: it is not JSON.' },
+    });
   });
 
   test('is refused with the reason and the next command of the command line', async () => {

@@ -1,5 +1,6 @@
 /** Every operation. This loads their descriptions only. */
 
+import { boardOperations } from './board/group.ts';
 import type { Fitting, Operation } from './operation.ts';
 import { nodeOperations } from './nodes/group.ts';
 import { overviewOperations } from './overview/group.ts';
@@ -13,6 +14,7 @@ export const operations: readonly Operation[] = [
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
   ...inGroup(nodeOperations),
+  ...inGroup(boardOperations),
   ...inGroup(queueOperations),
   ...inGroup(reviewOperations),
 ];

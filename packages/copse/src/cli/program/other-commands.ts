@@ -15,7 +15,6 @@ export const otherCommands: Readonly<Record<string, OtherCommand>> = {
   'artifact add': { effect: 'changes', isForSessions: true, why: NOT_YET },
   'artifact get': { effect: 'changes', why: NOT_YET },
   attach: { effect: 'changes', why: 'It gives a terminal to a person.' },
-  'board backup': { effect: 'changes', why: NOT_YET },
   'board migrate': {
     effect: 'changes',
     why: 'It works before there is a board that an operation could use.',
@@ -35,13 +34,20 @@ export const otherCommands: Readonly<Record<string, OtherCommand>> = {
   demo: { effect: 'changes', why: 'It shows Copse in a repository of its own.' },
   diff: { effect: 'reads', isForSessions: true, why: NOT_YET },
   doctor: { effect: 'reads', isForSessions: true, why: NOT_YET },
-  events: { effect: 'reads', isForSessions: true, why: NOT_YET },
-  export: { effect: 'changes', isForSessions: true, why: NOT_YET },
+  events: {
+    effect: 'reads',
+    isForSessions: true,
+    why: 'It prints all events, one on a line, or follows them. The operation returns a page.',
+  },
+  export: {
+    effect: 'changes',
+    isForSessions: true,
+    why: 'It writes the whole board as of one moment to a file or a pipe. Operations return pages.',
+  },
   finish: { effect: 'changes', isForSessions: true, why: NOT_YET },
   heartbeat: { effect: 'changes', isForSessions: true, why: NOT_YET },
   help: { effect: 'reads', isForSessions: true, why: 'It is about the command line.' },
   hook: { effect: 'changes', isForSessions: true, why: 'Hooks of agent programs call it.' },
-  import: { effect: 'changes', why: NOT_YET },
   inbox: {
     effect: 'changes',
     why: 'At a terminal, it asks a person and applies the answers. Only its list is an operation.',
