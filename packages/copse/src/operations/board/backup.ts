@@ -2,11 +2,11 @@ import { shown } from '../../kernel/text.ts';
 import type { Access } from '../access.ts';
 import { fail } from '../failure.ts';
 
-interface BackedUp {
+interface BoardCopy {
   readonly file: string;
 }
 
-export async function act(access: Access): Promise<BackedUp> {
+export async function act(access: Access): Promise<BoardCopy> {
   return access.board(async ({ board, clock }) => {
     const copy = await board.backUp('asked', clock.now());
     if (copy.kind === 'damaged') {
@@ -30,6 +30,6 @@ export async function act(access: Access): Promise<BackedUp> {
   });
 }
 
-export function view({ file }: BackedUp) {
+export function view({ file }: BoardCopy) {
   return { file };
 }

@@ -131,7 +131,7 @@ export class LandingWait {
   }
 
   #stopped(task: TaskId): LandingResult {
-    const { reason } = this.#signal;
+    const reason: unknown = this.#signal.reason;
     return {
       kind: 'waiting',
       task,

@@ -34,7 +34,7 @@ export interface OpenWait extends LandingListener {
   close(this: void): Promise<void>;
 }
 
-interface Merged {
+interface MergeResults {
   readonly results: readonly LandingResult[];
   /** Of each that did not land. */
   readonly failures: readonly Failure[];
@@ -43,7 +43,7 @@ interface Merged {
 /** Shorter than a request to the server may take. */
 const WAIT_SECONDS = 20;
 
-export async function act(access: Access, input: Input): Promise<Merged> {
+export async function act(access: Access, input: Input): Promise<MergeResults> {
   const { now, waitSeconds = WAIT_SECONDS, open = openSilently } = input;
   return access.run(async (run) => {
     const ids = [...new Set(await requireTaskIds(run.board, input.tasks))];
@@ -68,27 +68,31 @@ export async function act(access: Access, input: Input): Promise<Merged> {
   });
 }
 
-export function view({ results }: Merged) {
+export function view({ results }: MergeResults) {
   return { landings: results.map(resultView) };
 }
 
 function resultView(result: LandingResult) {
   switch (result.kind) {
-    case 'landed':
-      return named('landed', result);
-    case 'waiting':
-      return named('waits', result);
-    case 'refused':
-      return named('refused', result);
-    case 'gone':
-      return named('gone', result);
+    case 'landed': {
+      const { kind: landing, ...rest } = result;
+      return { landing, ...rest };
+    }
+    case 'waiting': {
+      const { task, reason } = result;
+      return { landing: 'waits' as const, task, reason };
+    }
+    case 'refused': {
+      const { kind: landing, ...rest } = result;
+      return { landing, ...rest };
+    }
+    case 'gone': {
+      const { kind: landing, ...rest } = result;
+      return { landing, ...rest };
+    }
     default:
       return unreachable(result);
   }
-}
-
-function named<N extends string, R extends LandingResult>(landing: N, { kind: _, ...result }: R) {
-  return { landing, ...result };
 }
 
 function openSilently(): OpenWait {

@@ -41,13 +41,14 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   if (options.follow) return follow(cli, options, last);
   await withAccess(cli, async (access) => {
     const print = await access.board(async ({ board }) => printer(cli, board, options));
-    let input: Parameters<typeof act>[1] = { ...options, last, limit: MOST_EVENTS };
+    const of = { task: options.task, limit: MOST_EVENTS };
+    let from: Parameters<typeof act>[1] = { after: options.after, last };
     for (;;) {
-      const { events, lost, cursor, hasMore } = await act(access, input);
+      const { events, lost, cursor, hasMore } = await act(access, { ...of, ...from });
       if (lost !== null) await tellLost(cli, lost, options);
       for (const recorded of events) await print(recorded, cursor.term);
       if (!hasMore) return;
-      input = { ...input, last: undefined, after: `${cursor.term}:${cursor.number}` };
+      from = { after: `${cursor.term}:${cursor.number}` };
     }
   });
 }
