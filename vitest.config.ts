@@ -50,6 +50,7 @@ const LONG = [
   'test/cli/contract/{man-pages,wrong-inputs}.test.ts',
   'test/**/rescue-restore.test.ts',
   'test/machines/faults/{foreign-pushes,lost-leader,outage}.test.ts',
+  'test/server/faults/lives.test.ts',
 ];
 
 const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));
