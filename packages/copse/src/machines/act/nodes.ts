@@ -44,6 +44,11 @@ function nodeOf({ state }: TaskSummary): NodeId | null {
   return state.status === 'in_progress' ? state.claim.node : null;
 }
 
+/** A drain leaves it with the person who works on it. */
+export function isByHand({ state }: TaskSummary): boolean {
+  return state.status === 'in_progress' && state.claim.isByHand === true;
+}
+
 export async function drainNode(
   context: Context,
   id: NodeId,
