@@ -112,6 +112,8 @@ test('a task that lacked a commit names the restart once there is one', async ()
   const now = `The repository had no commit, so ${id} could not start. Now it has one.`;
   const status = await printed(['status'], { cwd });
   const why = await printed(['why', id], { cwd });
+  expect(await printed(['list'], { cwd })).toContain(now);
+  expect(await printed(['show', id], { cwd })).toContain(now);
   for (const text of [status, why]) {
     expect(text).toContain(now);
     expect(text).toContain(`  → copse restart ${id}`);

@@ -12,6 +12,7 @@ import { shellWord, splitFirstStep } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { waitSteps } from './rules/wait-steps.ts';
+import { resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -111,6 +112,8 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
     : [];
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
+  if ((await resolvedOn(context, task)) !== null)
+    return [`copse merge ${id} # to land it`, `copse diff ${id} # to look at it first`, ...byAgent];
   if (!(await hasWorktree(context, task)))
     return [...byAgent, untilFinished(`copse work ${id} # to resolve it yourself`, id)];
   const byHand = [

@@ -17,7 +17,7 @@ import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
-import { withBaseNow } from './base-now.ts';
+import { withStateNow } from './state-now.ts';
 import { canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
@@ -111,7 +111,7 @@ async function needsOfTasks(
   const statuses = statusesForPeople.filter((status) => counts[status] > 0);
   const needs: Need[] = [];
   for (const stopped of await context.board.tasks({ statuses, order: 'urgent' })) {
-    const task = await withBaseNow(context, stopped);
+    const task = await withStateNow(context, stopped);
     const why = (await isBeingResolved(context.board, task)) ? undefined : await needWith(context, task);
     if (why === undefined) continue;
     const plan = await plannedRestart(context.board, task, context.policy);

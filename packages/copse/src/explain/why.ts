@@ -33,7 +33,7 @@ import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
 import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
-import { withBaseNow } from './base-now.ts';
+import { withStateNow } from './state-now.ts';
 import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
@@ -69,7 +69,7 @@ export async function whyTask(
   if (found === undefined) {
     return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
-  const task = await withBaseNow(context, found);
+  const task = await withStateNow(context, found);
   const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
     ...(ready?.because ?? (await reasonsOf(context, task))),
