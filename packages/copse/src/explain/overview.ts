@@ -263,16 +263,18 @@ function needOfAgent(
 }
 
 /** A queue that one person's act sets in motion again is shown once, at the first task that it holds. */
-function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
+function needOfQueue({ entries, stalled, target }: QueueView): Need | undefined {
   for (const { task, title, standing, queuedAt } of entries) {
     const held = standing.kind === 'held' ? standing.reason : null;
     const reason = standing.kind === 'stalled' ? (stalled?.reason ?? null) : held;
     if (reason === null || !waitsForPerson(reason)) continue;
-    const words = waitText(reason);
+    const words = waitText(reason, target);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
-    const said = `The queue waits: ${firstLine(words)}`;
-    const [step = 'copse queue'] = waitSteps(reason);
+    const [step = 'copse queue'] = waitSteps(reason, { task, target });
     const { command } = splitRemark(step);
+    // What the command needs first is not a command.
+    const first = reason.kind === 'target_red' ? `; repair ${target}, then:` : '';
+    const said = `The queue waits: ${firstLine(words)}${first}`;
     return { ...about, kind: 'landing', reason: said, details: words, command };
   }
   return undefined;

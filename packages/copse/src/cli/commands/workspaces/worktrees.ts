@@ -15,7 +15,7 @@ import { age, megabytesText } from '../../../explain/rules/amounts.ts';
 import type { FolderSize } from '../../../compose/known-here.ts';
 import { withWorktreeList } from '../../../compose/look.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { cutAtWords, widthOfText } from '../../screen/screen.ts';
+import { cutAtWords, factLines } from '../../screen/screen.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -96,17 +96,6 @@ function print({ output }: Cli, one: ListedWorktree, now: Timestamp, size: Folde
 }
 
 const INDENT = '      ';
-
-/** Broken between facts only. */
-function factLines(facts: readonly string[], columns: number): readonly string[] {
-  const lines: string[] = [];
-  for (const fact of facts) {
-    const longer = lines.length === 0 ? fact : `${lines.at(-1)} · ${fact}`;
-    if (lines.length === 0 || widthOfText(longer) > columns) lines.push(fact);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines;
-}
 
 const MEGABYTE = 1024 ** 2;
 
