@@ -142,7 +142,7 @@ test('a crash without changes says so, and work still counts it after a restart'
   await answer(['restart', id], scene.at);
   const status = await printed(['status'], scene.at);
   expect(status).not.toContain('within ');
-  expect(status).toContain('Starts with plain when an orchestrator runs');
+  expect(status).toContain('It starts with plain as soon as an orchestrator runs here');
   const { stderr } = await copse(['work', id], scene.at);
   expect(stderr).toContain('(no changes, 1 crash): /');
 });

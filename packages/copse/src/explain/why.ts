@@ -203,7 +203,7 @@ async function removalNotes({ board }: LookContext, { id }: Task): Promise<reado
 
 async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const reason = await whyItLeftTheQueue(board, id);
-  return reason === null ? [] : [`It left the queue before: ${reason}`];
+  return reason === null ? [] : [reason];
 }
 
 async function undone({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
