@@ -128,4 +128,7 @@ test('an agent that may not take the task is named, with the ways around it', as
   expect(added).toContain('No agent can take it: agent mine lacks gpu');
   expect(added).not.toContain('copse orchestrate');
   await expectPasteable([added]);
+  const status = await printed(['status'], at);
+  expect(status).not.toContain('Nothing needs you');
+  expect(status).toMatch(/No agent can take it: agent mine lacks gpu \(copse why cp-\w+\)/);
 });

@@ -7,7 +7,7 @@ import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { type Session, reportedPhase } from '../agents/rules/session/session.ts';
-import type { NodeId, Timestamp } from '../kernel/ids.ts';
+import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
@@ -337,11 +337,13 @@ async function loadReady(
     title,
     status: state.status,
     since: state.since,
-    why: readyText(fates.get(id)),
+    why: readyText(id, fates.get(id)),
+    ...(fates.get(id)?.waiting?.kind === 'agent' && { isUntakable: true }),
   }));
 }
 
 /** In one line. That no orchestrator runs is said once, above all tasks. */
-function readyText(fate: ReadyFate | undefined): string {
-  return fate === undefined ? '' : withStep(fate.text, fate.step);
+function readyText(id: TaskId, fate: ReadyFate | undefined): string {
+  if (fate === undefined) return '';
+  return withStep(fate.text, fate.step ?? (fate.waiting?.kind === 'agent' ? `copse why ${id}` : null));
 }

@@ -98,14 +98,16 @@ function countOthers({ counts, needsYou }: Overview, status: TaskStatus): number
 }
 
 function remarks(overview: Overview): readonly string[] {
-  const { counts, landing, isOrchestrated, noAgents } = overview;
+  const { counts, landing, ready, isOrchestrated, noAgents } = overview;
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
   if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
   const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
   const isLandingUpToYou = !isOrchestrated && landing.some(({ isUnled }) => isUnled);
   const isIdle = !isOrchestrated && !isOver;
   // An agent that is missing does.
-  const isAsked = needCount(overview) > 0 || isLandingUpToYou || (isIdle && noAgents !== null);
+  const isUntakable = ready.some((task) => task.isUntakable);
+  const isAsked =
+    needCount(overview) > 0 || isLandingUpToYou || isUntakable || (isIdle && noAgents !== null);
   return [
     ...(isAsked ? [] : ['Nothing needs you.']),
     ...(!isIdle ? [] : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),

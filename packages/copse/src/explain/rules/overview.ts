@@ -92,6 +92,8 @@ export interface LandingTask extends OverviewTask {
 
 export interface ReadyTask extends OverviewTask {
   readonly why: string;
+  /** No agent can take it before a person changes the task or the agents. */
+  readonly isUntakable?: true;
 }
 
 /** Those that unblock most tasks first, then the oldest. */

@@ -50,7 +50,8 @@ export function describeUntaken(
 }
 
 function untakenText(reasons: readonly string[]): string {
-  return `No agent can take it: ${reasons.join('; ')}.`;
+  const clauses = reasons.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1));
+  return `No agent can take it: ${clauses.join('; ')}.`;
 }
 
 const DRAINS = 'This machine drains and starts no new tasks.';

@@ -5,7 +5,7 @@ import { eventsSoFar } from '../../../board/events-so-far.ts';
 import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
 import { type LostEvents, lostText, moveOn } from '../../../board/rules/term.ts';
-import { type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
+import { type EventNumber, type TaskId, brand, isTaskIdPrefix, taskIdBeginning } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Context } from '../../../board/context.ts';
 import { type Board, BoardAway } from '../../../board/port.ts';
@@ -37,7 +37,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   await following.finally(() => waits?.end());
 
   async function tell({ board, policy }: Context): Promise<void> {
-    const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
+    const task = options.task === undefined ? undefined : await taskOrDeleted(board, options.task);
     const terms = await board.terms();
     const cursor = { term: from?.term ?? terms.at(-1)?.term ?? 1, number: from?.number ?? 0 };
     const begin = moveOn(cursor, terms);
@@ -86,6 +86,16 @@ async function* untilStopped<T>(all: AsyncIterable<T>, signal: AbortSignal): Asy
 }
 
 /** The number after which exactly `count` events follow. */
+/** The events of a deleted task stay: by its whole id, they are still found. */
+async function taskOrDeleted(board: Board, text: string): Promise<TaskId> {
+  const whole = isTaskIdPrefix(text) ? brand<TaskId>(taskIdBeginning(text)) : undefined;
+  const [known] = whole === undefined ? [] : await board.idsStartingWith('task', whole, 1);
+  if (whole === undefined || known !== undefined) return requireTaskId(board, text);
+  for await (const { event } of eventsSoFar(board, { after: brand<EventNumber>(0), task: whole }))
+    if (event.type === 'task.created') return whole;
+  return requireTaskId(board, text);
+}
+
 async function numberBefore(board: Board, count: number, task: TaskId | undefined): Promise<number> {
   if (task === undefined) return Math.max(0, (await board.lastEvent()) - count);
   const numbers: number[] = [];
