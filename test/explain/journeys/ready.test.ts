@@ -77,7 +77,8 @@ test('an agent that copse.yml got later is unknown to the running orchestrator',
     expect(await scene.why(id)).toContain('After Ctrl+C in the terminal of the running one:\n  → copse orch');
   });
   const { ready } = await answer<Status>(['status'], scene.at);
-  for (const { why: text } of ready) expect(text).toBe('It starts with late as soon as an orchestrator runs here');
+  for (const { why: text } of ready)
+    expect(text).toBe('It starts with late as soon as an orchestrator runs here');
 });
 
 test('while this machine drains, every view says so and names the command that ends it', async () => {

@@ -55,7 +55,10 @@ describe('why checks hand a change back', () => {
     [{ kind: 'exit', code: 3 }, 'Check "unit" failed twice (exit code 3), '],
     [{ kind: 'timeout', afterMs: 5_000 }, 'Check "unit" timed out twice after 5 s, '],
     [{ kind: 'crash', signal: 'SIGSEGV' }, 'Check "unit" crashed twice with SIGSEGV, '],
-    [{ kind: 'missing', program: './failed' }, 'Check "unit" needs ./failed, which this commit does not have, '],
+    [
+      { kind: 'missing', program: './failed' },
+      'Check "unit" needs ./failed, which this commit does not have, ',
+    ],
   ] as const)('%o', (fault, text) => {
     const red = redText(main, { isTimeout: false, failure: { ...of, fault } });
     expect(red).toBe(`${text}${merged}.\nThe check printed nothing.`);

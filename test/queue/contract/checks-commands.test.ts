@@ -70,7 +70,10 @@ describe('verdicts', () => {
     git(linked.root, 'add', 'out');
     git(linked.root, 'commit', '--quiet', '--message=link');
     const result = only(await linked.run(linked.candidate({}), { check: { workingDirectory: 'out' } }));
-    expect(result).toMatchObject({ verdict: 'red', fault: { kind: 'other', text: expect.stringContaining('outside') } });
+    expect(result).toMatchObject({
+      verdict: 'red',
+      fault: { kind: 'other', text: expect.stringContaining('outside') },
+    });
   });
 
   it('a failure on a full disk is infrastructure, and success on one is success', async () => {

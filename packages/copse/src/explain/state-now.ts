@@ -27,7 +27,10 @@ export async function withStateNow<T extends TaskSummary>(context: NowContext, t
     return { ...task, state: { ...state, reason: noBaseBefore(id, state.lacks) } };
   const target = await resolvedOn(context, task);
   if (target === null || state.status !== 'needs_attention') return task;
-  return { ...task, state: { ...state, reason: `It no longer conflicts: its branch contains ${target} now.` } };
+  return {
+    ...task,
+    state: { ...state, reason: `It no longer conflicts: its branch contains ${target} now.` },
+  };
 }
 
 async function hasBase({ git, target }: NowContext): Promise<boolean> {

@@ -106,8 +106,7 @@ function remarks(overview: Overview): readonly string[] {
   const isIdle = !isOrchestrated && !isOver;
   // An agent that is missing does.
   const isUntakable = ready.some((task) => task.isUntakable);
-  const isAsked =
-    needCount(overview) > 0 || isLandingUpToYou || isUntakable || (isIdle && noAgents !== null);
+  const isAsked = needCount(overview) > 0 || isLandingUpToYou || isUntakable || (isIdle && noAgents !== null);
   return [
     ...(isAsked ? [] : ['Nothing needs you.']),
     ...(!isIdle ? [] : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),

@@ -53,8 +53,9 @@ export function queueLines(
 function stallSteps({ stalled, paused, entries, target }: QueueView): readonly string[] {
   const [first] = entries;
   const toTarget = `--target ${shellWord(target)}`;
-  const resume = paused.land ?? paused.accept ? [`copse queue resume ${toTarget} # to land again`] : [];
-  const steps = stalled === null || first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target });
+  const resume = (paused.land ?? paused.accept) ? [`copse queue resume ${toTarget} # to land again`] : [];
+  const steps =
+    stalled === null || first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target });
   return [...resume, ...steps];
 }
 
@@ -77,9 +78,7 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
     ...(p50Ms === null || p95Ms === null
       ? []
       : [`time to land: p50 ${spanText(p50Ms)}, p95 ${spanText(p95Ms)}`]),
-    ...(checksPerLanded === null || !hasChecks
-      ? []
-      : [`${checksPerLanded.toFixed(1)} checks per landing`]),
+    ...(checksPerLanded === null || !hasChecks ? [] : [`${checksPerLanded.toFixed(1)} checks per landing`]),
   ];
   return [parts.join(' · ')];
 }

@@ -114,8 +114,7 @@ export class RunCommands {
     const { name } = check;
     const began = performance.now();
     const folder = await this.#folderOf(check);
-    if ('verdict' in folder)
-      return { name, exitCode: null, log: null, tail: '', tookMs: 0, ...folder };
+    if ('verdict' in folder) return { name, exitCode: null, log: null, tail: '', tookMs: 0, ...folder };
     const log = this.#logOf(name);
     const output = keepOutput({ file: log, tailLines: this.#runner.tailLines });
     const record = this.#notes.recordOf(step);

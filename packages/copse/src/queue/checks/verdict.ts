@@ -86,10 +86,8 @@ function notStarted(
 ): Judgement {
   const program = typeof command === 'string' ? 'sh' : (command[0] ?? '');
   const isOfTree = program.includes('/') && isWithin(worktree, path.resolve(folder, program));
-  if (isOfTree && code === 'ENOENT')
-    return { verdict: 'red', fault: { kind: 'missing', program } };
-  if (isOfTree && code === 'EACCES')
-    return { verdict: 'red', fault: { kind: 'not_executable', program } };
+  if (isOfTree && code === 'ENOENT') return { verdict: 'red', fault: { kind: 'missing', program } };
+  if (isOfTree && code === 'EACCES') return { verdict: 'red', fault: { kind: 'not_executable', program } };
   if (code === 'ENOENT' || code === 'EACCES') return notHere(program);
   return infrastructure(`could not start: ${message}`);
 }

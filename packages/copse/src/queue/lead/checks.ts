@@ -165,7 +165,8 @@ export class CheckRuns {
     if (signal.aborted) return;
     const isWhole = results.filter(({ verdict }) => verdict === 'green').length === lacking.length;
     const verdict = last?.verdict ?? (end.kind === 'done' && isWhole ? 'green' : 'infrastructure');
-    const reason = end.kind === 'infrastructure' ? end.reason : (failed ? faultText(failed) : 'not all checks ran');
+    const reason =
+      end.kind === 'infrastructure' ? end.reason : failed ? faultText(failed) : 'not all checks ran';
     this.#ended.push({ run, verdict, reason, tree });
   }
 

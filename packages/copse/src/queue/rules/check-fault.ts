@@ -45,7 +45,11 @@ export function faultClause(fault: CheckFault, times: '' | ' twice' = ''): strin
 }
 
 /** In a sentence; `where` follows what happened. */
-export function faultText({ name, setup, fault }: FaultyCheck, times: '' | ' twice' = '', where = ''): string {
+export function faultText(
+  { name, setup, fault }: FaultyCheck,
+  times: '' | ' twice' = '',
+  where = '',
+): string {
   const happened = `${faultClause(fault, times)}${where}`;
   return setup === undefined ? `Check "${name}" ${happened}.` : `The set-up ${happened}: ${setup}`;
 }

@@ -188,9 +188,7 @@ export interface StuckBy {
 }
 
 /** There is no commit that its branch could begin at. `no_branch`: copse.yml names a branch that does not exist. */
-export type NoBase =
-  | { readonly kind: 'no_commit' }
-  | { readonly kind: 'no_branch'; readonly branch: string };
+export type NoBase = { readonly kind: 'no_commit' } | { readonly kind: 'no_branch'; readonly branch: string };
 
 export type TaskState =
   | { readonly status: 'pending'; readonly since: Timestamp }

@@ -426,8 +426,7 @@ function taken(task: TaskId, branch: BranchName, by: string): Prepared {
 
 async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<Prepared> {
   const hasRemote = (await git.remoteName()) !== undefined;
-  const lacks: NoBase =
-    target === undefined ? { kind: 'no_commit' } : { kind: 'no_branch', branch: target };
+  const lacks: NoBase = target === undefined ? { kind: 'no_commit' } : { kind: 'no_branch', branch: target };
   return {
     kind: 'refused',
     because: 'no_base',

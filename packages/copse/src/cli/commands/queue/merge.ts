@@ -274,7 +274,8 @@ async function landingSteps({ board, home }: RunContext, id: TaskId): Promise<re
   const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
   const paused = await loadPaused(board, landing);
   if (paused !== undefined) return [paused.resume];
-  const steps = landing?.waiting == null ? [] : waitSteps(landing.waiting, { task: id, target: landing.target });
+  const steps =
+    landing?.waiting == null ? [] : waitSteps(landing.waiting, { task: id, target: landing.target });
   if (await isOrchestratedAt(home)) return steps.length === 0 ? [`copse why ${id}`] : steps;
   if (landing?.waiting?.kind === 'target_red') return steps;
   return [...steps, `copse merge ${id}${steps.length === 0 ? '' : ' # after that'}`, 'copse orchestrate'];

@@ -5,7 +5,13 @@ import { eventsSoFar } from '../../../board/events-so-far.ts';
 import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
 import { type LostEvents, lostText, moveOn } from '../../../board/rules/term.ts';
-import { type EventNumber, type TaskId, brand, isTaskIdPrefix, taskIdBeginning } from '../../../kernel/ids.ts';
+import {
+  type EventNumber,
+  type TaskId,
+  brand,
+  isTaskIdPrefix,
+  taskIdBeginning,
+} from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Context } from '../../../board/context.ts';
 import { type Board, BoardAway } from '../../../board/port.ts';
