@@ -22,7 +22,7 @@ const SEED = Number(process.env['COPSE_SEED'] ?? 1);
 const AT_ONCE = 25;
 const TASKS = 40;
 /** The server is killed after these. */
-const KILLED_AFTER: readonly number[] = new Set([10, 28]);
+const KILLED_AFTER: ReadonlySet<number> = new Set([10, 28]);
 
 async function serve(cwd: string, home: string, port: string) {
   const child = startCopse(['serve', '--port', port], { cwd, env: { HOME: home } });
@@ -51,13 +51,14 @@ test(`${LIVES} lives of clients, cut, slow and without a server for a while, end
     closeAtEnd(() => board.close());
     let serving = await serve(cwd, home, '0');
     let door: ReturnType<Door> = serving.door;
-    let last: number | undefined;
+    /** Known when the writer has stopped. */
+    const end: { last?: number } = {};
 
     const clients = Array.from(
       { length: Math.min(AT_ONCE, LIVES - from) },
       (_, at) => new RandomClient(() => door, drawing(seed * 1_000 + at)),
     );
-    const lives = clients.map((client) => client.live(() => last));
+    const lives = clients.map((client) => client.live(() => end.last));
     for (let task = 0; task < TASKS; task += 1) {
       await newTask(board, { title: `Task ${task}` });
       await sleep(draw() * 40);
@@ -68,7 +69,8 @@ test(`${LIVES} lives of clients, cut, slow and without a server for a while, end
       serving = await serve(cwd, home, serving.port);
       ({ door } = serving);
     }
-    last = await board.lastEvent();
+    const last = await board.lastEvent();
+    end.last = last;
     await Promise.all(lives);
     serving.child.kill('SIGTERM');
     await serving.ended;
