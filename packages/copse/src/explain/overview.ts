@@ -338,7 +338,7 @@ async function loadReady(
     status: state.status,
     since: state.since,
     why: readyText(id, fates.get(id)),
-    ...(fates.get(id)?.waiting?.kind === 'agent' && { isUntakable: true }),
+    isUntakable: fates.get(id)?.waiting?.kind === 'agent',
   }));
 }
 

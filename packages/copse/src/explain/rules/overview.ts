@@ -93,7 +93,7 @@ export interface LandingTask extends OverviewTask {
 export interface ReadyTask extends OverviewTask {
   readonly why: string;
   /** No agent can take it before a person changes the task or the agents. */
-  readonly isUntakable?: true;
+  readonly isUntakable?: boolean;
 }
 
 /** Those that unblock most tasks first, then the oldest. */
