@@ -99,7 +99,7 @@ describe('how a program ended', () => {
     expect(await run(newTurn(area), 'no-such-program --x')).toMatchObject({
       kind: 'crashed',
       exitCode: 127,
-      reason: expect.stringMatching(/^a program that its command names was not found \(exit code 127\)/),
+      reason: expect.stringMatching(/^a program in its command was not found \(exit code 127\)/),
     });
   });
 });

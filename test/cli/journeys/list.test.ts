@@ -42,7 +42,7 @@ Active (9)
 [ ] cp-hhhh READY (2m) Translate
 [.] cp-jjjj PENDING (1m) Publish  waits for cp-hhhh, cp-gggg
 
-Completed (2)
+Finished (2)
 [x] cp-mmmm CANCELLED (1d) Support old browsers
       Not needed
 [✓] cp-kkkk DONE (2d) Choose a licence  1f2e3d4c5b

@@ -125,6 +125,10 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   ]);
   writeFileSync(path.join(worktree, 'same.txt'), 'both\n');
   git(worktree, 'commit', '--quiet', '--all', '--message=merge main');
+  const resolved = 'It no longer conflicts: its branch contains main now';
+  for (const command of [['status'], ['list'], ['why', other.id], ['show', other.id]])
+    expect([command, await printed(command, at)]).toEqual([command, expect.stringContaining(resolved)]);
+  expect((await why(at, other.id)).next[0]).toBe(`copse merge ${other.id}`);
   expect((await copse(['merge', other.id], at)).code).toBe(0);
 });
 
@@ -138,7 +142,7 @@ test('a crash without changes says so, and work still counts it after a restart'
   await answer(['restart', id], scene.at);
   const status = await printed(['status'], scene.at);
   expect(status).not.toContain('within ');
-  expect(status).toContain('Starts with plain when an orchestrator runs');
+  expect(status).toContain('It starts with plain as soon as an orchestrator runs here');
   const { stderr } = await copse(['work', id], scene.at);
   expect(stderr).toContain('(no changes, 1 crash): /');
 });

@@ -137,7 +137,7 @@ test('of tasks in the queue, and of tasks with a running agent', async () => {
   });
   for (const id of running)
     await expect.poll(async () => (await copse(['logs', id], scene.at)).stdout, WAIT).toContain('at work');
-  expect(await followAll(scene, 'in_progress', running)).toEqual(['pause', 'logs', 'cancel']);
+  expect(await followAll(scene, 'in_progress', running)).toEqual(['logs', 'pause', 'cancel']);
 });
 
 const WAIT = { timeout: 30_000, interval: 200 };
@@ -175,7 +175,7 @@ test('of a done task does not name a worktree that is gone, and the refusal of a
 test('where no agent can go on, names the way by hand', async () => {
   const scene = newScene(area, { agents: { plain: {} } });
   const ids = await several(5, (index) => scene.add(`${index}`, 'true', '--requires', 'gpu'));
-  expect(await followAll(scene, 'ready', ids)).toEqual(['work', 'edit', 'agents', 'cancel']);
+  expect(await followAll(scene, 'ready', ids)).toEqual(['edit', 'agents', 'work', 'cancel']);
 });
 
 test('of a refused resume are allowed: its worktree is there, and no agent may take it', async () => {

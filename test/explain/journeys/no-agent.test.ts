@@ -112,6 +112,8 @@ test('a task that lacked a commit names the restart once there is one', async ()
   const now = `The repository had no commit, so ${id} could not start. Now it has one.`;
   const status = await printed(['status'], { cwd });
   const why = await printed(['why', id], { cwd });
+  expect(await printed(['list'], { cwd })).toContain(now);
+  expect(await printed(['show', id], { cwd })).toContain(now);
   for (const text of [status, why]) {
     expect(text).toContain(now);
     expect(text).toContain(`  → copse restart ${id}`);
@@ -126,4 +128,7 @@ test('an agent that may not take the task is named, with the ways around it', as
   expect(added).toContain('No agent can take it: agent mine lacks gpu');
   expect(added).not.toContain('copse orchestrate');
   await expectPasteable([added]);
+  const status = await printed(['status'], at);
+  expect(status).not.toContain('Nothing needs you');
+  expect(status).toMatch(/No agent can take it: agent mine lacks gpu \(copse why cp-\w+\)/);
 });

@@ -33,7 +33,7 @@ test('without an orchestrator, why says so, and how to start one', async () => {
   const scene = newScene(area);
   const id = await scene.add('one', 'true');
   const { because, next } = await why(scene, id);
-  expect(because).toEqual(['It is ready. No orchestrator is running here; one starts it with plain.']);
+  expect(because).toEqual(['It is ready. It starts with plain as soon as an orchestrator runs here.']);
   expect(next[0]).toBe('copse orchestrate');
 });
 
@@ -53,7 +53,7 @@ test('with one, why counts the tasks that start before it, as status does', asyn
 test('why and status name the limit of an agent, and do not say that it is busy', async () => {
   const scene = newScene(area, { agents: { plain: { max: 1 } } });
   const [, second] = await newTasks(['first', 'second'], scene.at);
-  const limit = 'It starts after tasks before it: plain runs at most 1 at once (`max` in copse.yml).';
+  const limit = 'Its turn comes later: plain runs at most 1 at once (`max` in copse.yml).';
   expect((await why(scene, second.id)).because).toContain(limit);
   expect(await statusOf(scene, second.id)).toBe(limit);
 });
@@ -77,7 +77,8 @@ test('an agent that copse.yml got later is unknown to the running orchestrator',
     expect(await scene.why(id)).toContain('After Ctrl+C in the terminal of the running one:\n  → copse orch');
   });
   const { ready } = await answer<Status>(['status'], scene.at);
-  for (const { why: text } of ready) expect(text).toBe('Starts with late when an orchestrator runs');
+  for (const { why: text } of ready)
+    expect(text).toBe('It starts with late as soon as an orchestrator runs here');
 });
 
 test('while this machine drains, every view says so and names the command that ends it', async () => {

@@ -124,8 +124,8 @@ test('in a worktree, the task of the worktree comes first, then the overview', a
     const lines = (await printed([], { cwd })).split('\n');
     expect(lines[0]).toMatch(new RegExp(`^\\[\\*\\] ${mine.id} IN_PROGRESS .* Mine`));
     expect(lines[1]).toContain('You work on it by hand.');
-    expect(lines[2]).toBe(`  → copse finish ${mine.id}`);
-    expect(lines[4]).toBe('1 working · 1 ready');
+    expect(lines.slice(2, 4)).toEqual(['    After your commit:', `  → copse finish ${mine.id}`]);
+    expect(lines[5]).toBe('1 working · 1 ready');
   }
   const status = await answer<Status>(['status'], { cwd: inside });
   expect(status.here).toMatchObject({ task: mine.id, status: 'in_progress' });

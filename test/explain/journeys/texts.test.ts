@@ -31,7 +31,7 @@ test('pause and cancel speak of a worktree only if the task has one', async () =
   const [without, having] = await newTasks(['a', 'b'], { cwd });
   await answer(['work', having.id], { cwd });
   expect(await printed(['cancel', without.id], { cwd })).not.toContain('worktree');
-  expect(await printed(['pause', having.id], { cwd })).toContain('Its worktree was not touched.');
+  expect(await printed(['pause', having.id], { cwd })).toContain('Its worktree stays as it is.');
 });
 
 test('why of a failed task names its error once', async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { stalledText, standingOn } from '../../../packages/copse/src/explain/rules/queue.ts';
+import { redText, stalledText, standingOn } from '../../../packages/copse/src/explain/rules/queue.ts';
 
 describe('words about a queue', () => {
   const paused = { kind: 'paused', comment: 'release day' } as const;
@@ -28,5 +28,46 @@ describe('words about a queue', () => {
       'the queue of main: the checkout at /r is busy: a rebase',
     );
     expect(stalledText({ id: main, reason: busy }, ' stalled')).toMatch(/^the queue of main stalled: the ch/);
+  });
+
+  it('name the branch that fails its own checks', () => {
+    const red = { kind: 'target_red' } as const;
+    expect(standingOn({ kind: 'held', reason: red }, 'main')).toBe('waits: main itself fails its checks');
+    expect(stalledText({ id: 'main', reason: red }, ' stalled')).toBe(
+      'the queue of main stalled: main itself fails its checks',
+    );
+  });
+
+  it('take a reason of an older board as it is', () => {
+    const note = { kind: 'note', text: 'the queue is closed for the queue' } as const;
+    expect(standingOn({ kind: 'held', reason: note }, 'main')).toBe(
+      'waits: the queue is closed for the queue',
+    );
+  });
+});
+
+describe('why checks hand a change back', () => {
+  const of = { name: 'unit', log: '/l', tail: '' };
+  const main = { target: 'main' };
+  const merged = 'run on main with this branch merged';
+
+  it.each([
+    [{ kind: 'exit', code: 3 }, 'Check "unit" failed twice (exit code 3), '],
+    [{ kind: 'timeout', afterMs: 5_000 }, 'Check "unit" timed out twice after 5 s, '],
+    [{ kind: 'crash', signal: 'SIGSEGV' }, 'Check "unit" crashed twice with SIGSEGV, '],
+    [
+      { kind: 'missing', program: './failed' },
+      'Check "unit" needs ./failed, which this commit does not have, ',
+    ],
+  ] as const)('%o', (fault, text) => {
+    const red = redText(main, { isTimeout: false, failure: { ...of, fault } });
+    expect(red).toBe(`${text}${merged}.\nThe check printed nothing.`);
+  });
+
+  it('name the command of a set-up last', () => {
+    const failure = { ...of, setup: 'npm ci failed', fault: { kind: 'exit', code: 1 } } as const;
+    expect(redText(main, { isTimeout: false, failure }).split('\n')[0]).toBe(
+      `The set-up failed twice (exit code 1), ${merged}: npm ci failed`,
+    );
   });
 });

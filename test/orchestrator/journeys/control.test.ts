@@ -165,7 +165,7 @@ describe('while agents work', () => {
   test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `Paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n  → copse work ${paused} --resume\n    To give it up:\n  → copse cancel ${paused}\n`,
+      `Paused ${paused} is paused\n    Its worktree stays as it is.\n    To let its agent continue:\n  → copse resume ${paused}\n    To continue yourself (end with copse finish ${paused}):\n  → copse work ${paused} --resume\n    To give it up:\n  → copse cancel ${paused}\n`,
     );
     const again = await refusedBy(['pause', paused], scene.at);
     expect(again).toContain(`${paused} is already paused.`);

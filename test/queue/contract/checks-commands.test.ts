@@ -34,7 +34,7 @@ describe('verdicts', () => {
       { name: 'one', verdict: 'green', exitCode: 0, tail: '' },
       { name: 'two', verdict: 'red', exitCode: 3, tail: 'broken' },
     ]);
-    expect(results[1]?.reason).toBe('Check "two" failed (exit code 3).');
+    expect(results[1]?.fault).toEqual({ kind: 'exit', code: 3 });
     expect(existsSync(ran)).toBe(false);
   });
 
@@ -70,7 +70,10 @@ describe('verdicts', () => {
     git(linked.root, 'add', 'out');
     git(linked.root, 'commit', '--quiet', '--message=link');
     const result = only(await linked.run(linked.candidate({}), { check: { workingDirectory: 'out' } }));
-    expect(result).toMatchObject({ verdict: 'red', reason: expect.stringContaining('outside') });
+    expect(result).toMatchObject({
+      verdict: 'red',
+      fault: { kind: 'other', text: expect.stringContaining('outside') },
+    });
   });
 
   it('a failure on a full disk is infrastructure, and success on one is success', async () => {
@@ -78,7 +81,7 @@ describe('verdicts', () => {
     const commit = full.candidate({});
     const [green, bad] = done(await full.run(commit, { good: 'true', bad: 'false' }));
     expect([green?.verdict, bad?.verdict]).toEqual(['green', 'infrastructure']);
-    expect(bad?.reason).toContain('the disk is full');
+    expect(bad?.fault).toEqual({ kind: 'other', text: 'failed (exit code 1), and the disk is full' });
   });
 });
 

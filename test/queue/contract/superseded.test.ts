@@ -23,7 +23,7 @@ test('a candidate on an earlier tip of the target takes no memory, and is built 
   await memory.candidates.find(stack);
   const [alone] = await memory.candidates.steps(stack);
   memory.conflicts.set(`${onto} ${change!.head}`, []);
-  memory.failures.set(1, { reason: 'red', log: null, tail: '' });
+  memory.failures.set(1, { name: 'unit', fault: { kind: 'exit', code: 1 }, log: null, tail: '' });
 
   expect((await scene.lead({ memory })).landed).toHaveLength(2);
   await scene.queue('third');

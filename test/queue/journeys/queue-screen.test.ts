@@ -85,7 +85,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const leader = startCopse(['orchestrate'], scene.at);
     const led = finished(leader);
     const busy = await screen.until((text) => text.includes('1 of 1 slots busy'));
-    expect(busy).toMatch(new RegExp(`slot 1 +\\d+s +a batch of 2: ${good} and ${bad}`));
+    expect(busy).toMatch(new RegExp(`slot 1: +for \\d+s.* a batch of 2: ${good} and ${bad}`));
     expect(busy).toMatch(new RegExp(`^1 ${good} checking +\\d+s +being checked with ${bad}`, 'm'));
     expect(screen.coloured()).toContain(ESCAPE);
     rmSync(hold);

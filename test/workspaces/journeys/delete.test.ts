@@ -45,6 +45,9 @@ test('--keep-worktree leaves worktree and branch, and says how to remove them', 
   expect(await answer(['worktrees'], at)).toMatchObject({
     worktrees: [{ task, status: 'left_over', taskStatus: null, title: null }],
   });
+  // Its events stay, as the help says.
+  expect(await printed(['events', '--task', task], at)).toContain(`${task} Kept: deleted`);
+  expect((await copse(['events', '--task', 'cp-none'], at)).code).toBe(3);
 });
 
 test('a task in the queue leaves it; its branch with its commits stays', async () => {

@@ -73,6 +73,7 @@ export async function openLook(
       disk,
       git: {
         detectBase: () => detectBase(repository, context.policy),
+        isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
         look: (path) => asked().look(path),
         tip: (name) => asked().tip(name),
         uncommitted: (path) => asked().uncommitted(path),

@@ -12,6 +12,7 @@ import { shellWord, splitFirstStep } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { waitSteps } from './rules/wait-steps.ts';
+import { resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -27,16 +28,20 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
     case 'ready':
-      return [await byHand(), ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)), cancel];
+      return [
+        ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)),
+        `${await byHand()} # to do it yourself`,
+        cancel,
+      ];
     case 'in_progress':
       return [
-        ...(isHeldByHand(context, task) ? [`copse finish ${id}`] : []),
-        `copse pause ${id}`,
-        ...(state.claim.isByHand ? [] : [`copse logs ${id}`]),
+        ...(isHeldByHand(context, task) ? [`copse finish ${id} # after your commit`] : []),
+        ...(state.claim.isByHand ? [] : [`copse logs ${id} # to see its output`]),
+        `copse pause ${id} # to ${state.claim.isByHand ? 'put it aside' : 'stop its agent'} for now`,
         cancel,
       ];
     case 'paused':
-      return [...new Set([await byAgent(), await byHand()]), cancel];
+      return [...new Set([await continuing(), await yourself()]), cancel];
     case 'stuck':
       return [...firstStep(state), ...(await answers(context, task, byHand)), cancel];
     case 'failed':
@@ -62,13 +67,17 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'landing':
       return [...(await landingSteps(context, state.landing, id)), cancel];
     case 'done': {
-      const again = (await hasAgent(context, task)) ? [`copse resume ${id}${sameCommand(context)}`] : [];
-      const undo = (await canUndo(context, task)) ? [`copse undo ${id}`] : [];
+      const again = (await hasAgent(context, task))
+        ? [`copse resume ${id}${sameCommand(context)} # to let its agent do more`]
+        : [];
+      const undo = (await canUndo(context, task)) ? [`copse undo ${id} # to revert it`] : [];
       const onBranch = state.how === 'as_it_is' ? await branchSteps(context, task) : [];
-      return [...onBranch, ...again, ...undo, `copse delete ${id}`];
+      return [...onBranch, ...again, ...undo, `copse delete ${id} # to remove it from the board`];
     }
     case 'cancelled': {
-      const cleanup = (await hasWorktree(context, task)) ? [`copse cleanup ${id}`] : [];
+      const cleanup = (await hasWorktree(context, task))
+        ? [`copse cleanup ${id} # to remove its worktree`]
+        : [];
       return [...cleanup, await deletion(context, task)];
     }
     default:
@@ -111,6 +120,8 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
     : [];
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
+  if ((await resolvedOn(context, task)) !== null)
+    return [`copse merge ${id} # to land it`, `copse diff ${id} # to look at it first`, ...byAgent];
   if (!(await hasWorktree(context, task)))
     return [...byAgent, untilFinished(`copse work ${id} # to resolve it yourself`, id)];
   const byHand = [
@@ -177,8 +188,9 @@ async function landingSteps(context: LookContext, id: LandingId, task: TaskId): 
   if (place === undefined) return [];
   const { entry, queue } = place;
   const held = entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason;
-  const steps = held === undefined ? [] : waitSteps(held);
-  return [...steps, ...(entry.standing.kind === 'no_leader' ? [`copse merge ${task}`] : [])];
+  const steps = held === undefined ? [] : waitSteps(held, { task, target: queue.target });
+  const isUnled = entry.standing.kind === 'no_leader' && steps.length === 0;
+  return [...steps, ...(isUnled ? [`copse merge ${task} # to land it now`] : [])];
 }
 
 /** A command that was given once is unknown to the next command. */
@@ -189,7 +201,9 @@ function sameCommand({ agentCommand }: LookContext): string {
 /** Its work stays on its branch: a person looks at it and merges it, while its worktree is here. */
 async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<readonly string[]> {
   const branch = (await workspaceOf(context, id))?.worktree?.branch;
-  return branch ? [`copse diff ${id}`, `git merge ${shellWord(branch)}`] : [];
+  return branch
+    ? [`copse diff ${id} # to look at its branch`, `git merge ${shellWord(branch)} # to merge it yourself`]
+    : [];
 }
 
 /** Its agent is no longer in copse.yml: a restart alone would wait for it. */
@@ -199,7 +213,7 @@ function otherAgent({ agents, unusable = [] }: LookContext, { id, agent }: TaskS
 }
 
 function withAnyAgent(id: TaskId): string {
-  return `copse edit ${id} --no-agent`;
+  return `copse edit ${id} --no-agent # to let another agent take it`;
 }
 
 function otherAgents(
@@ -208,8 +222,10 @@ function otherAgents(
 ): readonly string[] {
   return [
     ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [withAnyAgent(id)]),
-    ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires`]),
-    agents.length + unusable.length === 0 ? 'copse agents detect' : 'copse agents',
+    ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires # to let any agent take it`]),
+    agents.length + unusable.length === 0
+      ? 'copse agents detect # to see how to install an agent'
+      : 'copse agents # to see the agents and what each can do',
   ];
 }
 
@@ -219,10 +235,14 @@ async function withoutUnmet(
 ): Promise<readonly string[]> {
   const statuses = await board.statuses(dependsOn);
   const over = dependsOn.find((one) => statuses.get(one) === 'cancelled');
-  if (over !== undefined) return [`copse edit ${id} --not-depends ${over}`, `copse why ${over}`];
+  if (over !== undefined)
+    return [`copse edit ${id} --not-depends ${over} # to start it without ${over}`, `copse why ${over}`];
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   if (unmet === undefined) return [];
-  return [...(statuses.has(unmet) ? [`copse why ${unmet}`] : []), `copse edit ${id} --not-depends ${unmet}`];
+  return [
+    ...(statuses.has(unmet) ? [`copse why ${unmet} # to see why that is not done`] : []),
+    `copse edit ${id} --not-depends ${unmet} # to start it without ${unmet}`,
+  ];
 }
 
 async function canUndo({ board }: LookContext, task: TaskSummary): Promise<boolean> {
@@ -237,5 +257,5 @@ async function deletion({ board }: LookContext, { id }: TaskSummary): Promise<st
   const dependants = await board.dependants(id);
   const statuses = await board.statuses(dependants);
   const isWaitedFor = dependants.some((one) => isAllowed('change_dependencies', statuses.get(one) ?? 'done'));
-  return `copse delete ${id}${isWaitedFor ? ' --unlink' : ''}`;
+  return `copse delete ${id}${isWaitedFor ? ' --unlink' : ''} # to remove it from the board`;
 }

@@ -7,7 +7,7 @@ import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { type Session, reportedPhase } from '../agents/rules/session/session.ts';
-import type { NodeId, Timestamp } from '../kernel/ids.ts';
+import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
@@ -17,7 +17,7 @@ import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
-import { withBaseNow } from './base-now.ts';
+import { withStateNow } from './state-now.ts';
 import { canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
@@ -117,7 +117,7 @@ async function needsOfTasks(
   const statuses = statusesForPeople.filter((status) => counts[status] > 0);
   const needs: Need[] = [];
   for (const stopped of await context.board.tasks({ statuses, order: 'urgent' })) {
-    const task = await withBaseNow(context, stopped);
+    const task = await withStateNow(context, stopped);
     const why = (await isBeingResolved(context.board, task)) ? undefined : await needWith(context, task);
     if (why === undefined) continue;
     const plan = await plannedRestart(context.board, task, context.policy);
@@ -269,16 +269,18 @@ function needOfAgent(
 }
 
 /** A queue that one person's act sets in motion again is shown once, at the first task that it holds. */
-function needOfQueue({ entries, stalled }: QueueView): Need | undefined {
+function needOfQueue({ entries, stalled, target }: QueueView): Need | undefined {
   for (const { task, title, standing, queuedAt } of entries) {
     const held = standing.kind === 'held' ? standing.reason : null;
     const reason = standing.kind === 'stalled' ? (stalled?.reason ?? null) : held;
     if (reason === null || !waitsForPerson(reason)) continue;
-    const words = waitText(reason);
+    const words = waitText(reason, target);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
-    const said = `The queue waits: ${firstLine(words)}`;
-    const [step = 'copse queue'] = waitSteps(reason);
+    const [step = 'copse queue'] = waitSteps(reason, { task, target });
     const { command } = splitRemark(step);
+    // What the command needs first is not a command.
+    const first = reason.kind === 'target_red' ? `; repair ${target}, then:` : '';
+    const said = `The queue waits: ${firstLine(words)}${first}`;
     return { ...about, kind: 'landing', reason: said, details: words, command };
   }
   return undefined;
@@ -341,11 +343,13 @@ async function loadReady(
     title,
     status: state.status,
     since: state.since,
-    why: readyText(fates.get(id)),
+    why: readyText(id, fates.get(id)),
+    isUntakable: fates.get(id)?.waiting?.kind === 'agent',
   }));
 }
 
 /** In one line. That no orchestrator runs is said once, above all tasks. */
-function readyText(fate: ReadyFate | undefined): string {
-  return fate === undefined ? '' : withStep(fate.text, fate.step);
+function readyText(id: TaskId, fate: ReadyFate | undefined): string {
+  if (fate === undefined) return '';
+  return withStep(fate.text, fate.step ?? (fate.waiting?.kind === 'agent' ? `copse why ${id}` : null));
 }

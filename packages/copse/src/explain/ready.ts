@@ -41,7 +41,8 @@ export async function loadFates(
     if (placement.kind === 'placed') {
       const text = isOrchestrated
         ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
-        : (startsElsewhere(task, others) ?? `Starts with ${placement.agent} when an orchestrator runs`);
+        : (startsElsewhere(task, others) ??
+          `It starts with ${placement.agent} as soon as an orchestrator runs here`);
       fates.set(task.id, { text, step: null, waiting: null, agent: placement.agent });
       continue;
     }

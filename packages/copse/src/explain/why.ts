@@ -7,7 +7,7 @@ import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { type Escape, describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { EntryStanding } from '../queue/rules/view/standing.ts';
-import type { StoredWaitReason } from '../queue/rules/wait-reason.ts';
+import type { QueueView } from '../queue/rules/view/view.ts';
 import { splitFirstStep } from '../kernel/shell.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
@@ -33,7 +33,7 @@ import { answerCommands, questionText } from './question.ts';
 import { waitingClause } from './rules/reason.ts';
 import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
-import { withBaseNow } from './base-now.ts';
+import { withStateNow } from './state-now.ts';
 import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
@@ -69,7 +69,7 @@ export async function whyTask(
   if (found === undefined) {
     return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
-  const task = await withBaseNow(context, found);
+  const task = await withStateNow(context, found);
   const ready = task.state.status === 'ready' ? await whyReady(context, task, isOrchestrated) : undefined;
   const because = [
     ...(ready?.because ?? (await reasonsOf(context, task))),
@@ -280,18 +280,17 @@ async function whyReady(context: LookContext, task: Task, isOrchestrated: boolea
   const ready = urgent.some(({ id }) => id === task.id) ? urgent : [...urgent, task];
   const fate = (await loadFates(context, ready, running, isOrchestrated)).get(task.id);
   if (fate === undefined) return { because: [], next: [] };
-  const { text, step, waiting, agent } = fate;
+  const { text, step, waiting } = fate;
   const isUnstarted = !isOrchestrated && waiting?.kind !== 'agent' && waiting?.kind !== 'moved';
-  const starts = isUnstarted ? `${NONE_RUNS}; one starts it with ${agent}` : text;
   const crash = waiting?.kind === 'delay' && waiting.delay.because === 'crash' && task.retries > 0;
   const because = [
     ...(waiting !== null && isUnstarted ? [sentence(NONE_RUNS)] : []),
-    ...(crash ? [] : [waiting === null ? `It is ready. ${sentence(starts)}` : text]),
+    ...(crash ? [] : [waiting === null ? `It is ready. ${sentence(text)}` : text]),
     ...(await whyNodes(context, task, { waiting, isOrchestrated })),
     ...(waiting === null ? passedOver(context, task) : []),
     ...(await lastCrash(context, task, crash ? waiting.delay.until - context.clock.now() : undefined)),
   ];
-  const start = isUnstarted ? ['copse orchestrate'] : [];
+  const start = isUnstarted ? ['copse orchestrate # to start agents'] : [];
   return { because, next: step === null ? start : [step, ...start] };
 }
 
@@ -400,10 +399,13 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if its checks pass.`]),
-    ...(queue.isLed || entry.standing.kind === 'no_leader' || (await loadPaused(board, landing))
+    ...(queue.isLed ||
+    queue.stalled !== null ||
+    entry.standing.kind === 'no_leader' ||
+    (await loadPaused(board, landing))
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...stallLines(queue.stalled?.reason, entry.standing),
+    ...stallLines(queue, entry.standing),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
@@ -411,10 +413,10 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
 }
 
 /** Nothing when the entry waits for the same reason: its own sentence says it. */
-function stallLines(stalled: StoredWaitReason | undefined, standing: EntryStanding): readonly string[] {
-  if (stalled === undefined) return [];
-  const why = waitText(stalled);
-  if (standing.kind === 'held' && waitText(standing.reason) === why) return [];
+function stallLines({ stalled, target }: QueueView, standing: EntryStanding): readonly string[] {
+  if (stalled === null) return [];
+  const why = waitText(stalled.reason, target);
+  if (standing.kind === 'held' && waitText(standing.reason, target) === why) return [];
   return [standing.kind === 'stalled' ? `It waits: ${why}.` : sentence(why)];
 }
 

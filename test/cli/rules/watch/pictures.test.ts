@@ -76,6 +76,13 @@ test('whatever the size, what needs a person comes first, and the keys are in th
   }
 });
 
+test('a filter that hides them does not hide how many tasks need a person', async () => {
+  const screen = await picture({ ...begun(3), filter: 'no task has this word' }, 80, 24);
+  expect(screen).toMatch(/^copse watch {2}4 need you · 3 working /);
+  expect(screen).not.toContain('Nothing needs you');
+  expect(screen).not.toContain('NEEDS YOU');
+});
+
 test('a terminal of one line and one column is no fault', async () => {
   for (const [columns, rows] of [
     [1, 1],

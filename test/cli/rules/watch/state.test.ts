@@ -105,7 +105,7 @@ describe('nothing happens', () => {
   test('a key that can do nothing says why, and where the others are', () => {
     expect(typed(at('r1'), 'A').state.message).toEqual({
       kind: 'refused',
-      lines: ['A can do nothing for cp-r1: it is ready.', expect.stringContaining('Enter')],
+      lines: ['A does not apply to cp-r1: it is ready.', expect.stringContaining('Enter')],
     });
   });
 });

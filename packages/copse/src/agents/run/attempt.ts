@@ -161,8 +161,11 @@ async function work(
       return { kind: 'lost' };
     case 'busy':
       return end({ context, orders }, { kind: 'parked', until: place.until, because: 'taken' }, null);
-    case 'impossible':
-      return end({ context, orders }, { kind: 'stuck', reason: place.reason, isByCopse: true }, null);
+    case 'impossible': {
+      const { reason, lacks } = place;
+      const stuck = { kind: 'stuck', reason, isByCopse: true, ...(lacks && { lacks }) } as const;
+      return end({ context, orders }, stuck, null);
+    }
     case 'failed':
       return crash({ context, orders }, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared': {

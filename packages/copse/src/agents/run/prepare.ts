@@ -5,7 +5,7 @@
 
 import { withFirstStep } from '../../kernel/shell.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Task } from '../../tasks/rules/task.ts';
+import type { NoBase, Task } from '../../tasks/rules/task.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { type Prepared, prepareWorkspace } from '../../workspaces/act/prepare.ts';
@@ -33,7 +33,7 @@ export type AttemptPlace =
   | { readonly kind: 'busy'; readonly until: Timestamp }
   | { readonly kind: 'failed'; readonly reason: string }
   /** It fails again until a person changes something. */
-  | { readonly kind: 'impossible'; readonly reason: string }
+  | { readonly kind: 'impossible'; readonly reason: string; readonly lacks?: NoBase }
   | { readonly kind: 'lost' };
 
 export async function prepareAttempt(
@@ -51,7 +51,11 @@ export async function prepareAttempt(
     const kind = REFUSALS[because];
     // A person reads it later and elsewhere, so it says which command helps.
     if (because === 'no_base')
-      return { kind: 'impossible', reason: withFirstStep(reason, prepared.next.join(' && ')) };
+      return {
+        kind: 'impossible',
+        reason: withFirstStep(reason, prepared.next.join(' && ')),
+        ...(prepared.lacks && { lacks: prepared.lacks }),
+      };
     if (kind !== 'busy') return { kind, reason };
     return { kind, until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
   }

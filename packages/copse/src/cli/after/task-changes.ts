@@ -40,7 +40,7 @@ export async function printStopped(
   await access.run(async (run) => {
     const context = await contextToStop(run, task);
     if (await hasWorktree(context, task))
-      output.line(output.style('dim', '    Its worktree was not touched.'));
+      output.line(output.style('dim', '    Its worktree stays as it is.'));
     printSteps(output, await nextSteps(context, task));
   });
 }

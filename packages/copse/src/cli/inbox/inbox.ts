@@ -22,7 +22,8 @@ import { statusPredicate } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
 import { isOrchestrated } from '../after/ahead.ts';
 import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
-import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyLine } from './keys.ts';
+import { factLines } from '../screen/screen.ts';
+import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyHints } from './keys.ts';
 import { withAsker } from '../../operations/overview/inbox.ts';
 import { broken, lookAt, needLines } from './look.ts';
 import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
@@ -165,9 +166,10 @@ export class Inbox {
 
   /** Waits for a key; a held answer is done when its time is over. */
   async #key(need: NeedsYou): Promise<string> {
-    const { stdin } = this.#cli;
+    const { stdin, output } = this.#cli;
     for (;;) {
-      this.#say(keyLine(need, this.#canUndo()), 'dim');
+      for (const line of factLines(keyHints(need, this.#canUndo()), output.columns() - 1))
+        output.line(output.style('dim', line));
       const key = await readKey(stdin(), this.#held === undefined ? null : HOLD_MS);
       if (key !== undefined) return key;
       await this.#doHeld();

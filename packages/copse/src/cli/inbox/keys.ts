@@ -94,11 +94,11 @@ export function isRepeat(before: AnswerKey | undefined, { key, atMs }: AnswerKey
 
 const looks: Readonly<Record<string, string>> = { d: 'diff', l: 'logs', w: 'why' };
 
-/** `y allow · n deny · …`, the answers first. */
-export function keyLine(need: Answered, canUndo: boolean): string {
+/** `y allow`, `n deny`, …: the answers first. */
+export function keyHints(need: Answered, canUndo: boolean): readonly string[] {
   const own = [...answersTo(need)].map(([key, answer]) => `${key} ${answerWords[answer].label}`);
   const others = Object.entries({ ...looks, s: 'skip', ...(canUndo && { u: 'undo' }), q: 'quit' });
-  return [...own, ...others.map(([key, label]) => `${key} ${label}`)].join(' · ');
+  return [...own, ...others.map(([key, label]) => `${key} ${label}`)];
 }
 
 /** The commands that answer it, for those who do not sit at a terminal. */

@@ -122,7 +122,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   ],
 
   schedules: () => [
-    'An agent can start without a person: at times (`agents.<name>.schedules`), or on request (`triggers`). Each start is a job: a task with the prompt of the schedule, or with the next open item of its work source. An orchestrator (`copse up`) starts the jobs. If several machines run an orchestrator, only one of them starts each job.',
+    'An agent can start without a person: at set times (`agents.<name>.schedules`), or on request (`triggers`). Each start is a job: a task with the prompt of the schedule, or with the next open item of its work source. An orchestrator (`copse orchestrate`) starts the jobs. If several machines run an orchestrator, only one of them starts each job.',
     '',
     'A time that passed while no orchestrator ran is skipped, unless `missed` is once or all. If the last run has not ended at the next time, that time is skipped, unless `overlap` is queue. Cron expressions are in UTC, unless `time_zone` says otherwise.',
     '',
@@ -145,7 +145,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   ],
 
   machines: () => [
-    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine is a node: it has its own clone, and runs its own `copse up`. Only one node at a time can claim a task. One node leads the queue of a target; another one takes over when the leader is gone.',
+    'Several machines can share one board in PostgreSQL: `board` in copse.yml, or COPSE_BOARD. Each machine is a node: it has its own clone, and runs its own `copse up` (short for `copse orchestrate`). Only one node at a time can claim a task. One node leads the queue of a target; another one takes over when the leader is gone.',
     '',
     'A node tells the board its Copse version, labels, slots, agents, processors and memory. A task with `--requires gpu` goes to a node with that label, or to an agent with that capability; `copse why` says what each node lacks.',
     '',
@@ -160,7 +160,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse move <id> --to build-2', 'continues a task on another node.'],
     [
       'copse board migrate',
-      'updates the board. Run it after you update Copse; it refuses while a node still runs the older version.',
+      'updates the board after you updated Copse. Every command does that too, but not while a node runs the older version.',
     ],
     ['copse export board.jsonl', 'writes the board to a file.'],
     ['copse import board.jsonl', 'reads the file into an empty board, in SQLite or PostgreSQL.'],

@@ -78,14 +78,18 @@ const countWords = [
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
 function countsLine(overview: Overview): string {
-  const { needsYou } = overview;
+  const needing = needCount(overview);
   const others = countWords
     .map(([status, word]) => [countOthers(overview, status), word] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`);
-  const needs =
-    needsYou.length === 0 ? [] : [`${needsYou.length} need${needsYou.length === 1 ? 's' : ''} you`];
+  const needs = needing === 0 ? [] : [`${needing} need${needing === 1 ? 's' : ''} you`];
   return [...needs, ...others].join(' · ') || 'No tasks';
+}
+
+/** Those that a filter hides need a person too. */
+function needCount({ needsYou, hiddenNeeds = 0 }: Overview): number {
+  return needsYou.length + hiddenNeeds;
 }
 
 /** Tasks with this status that go on without a person. */
@@ -94,7 +98,7 @@ function countOthers({ counts, needsYou }: Overview, status: TaskStatus): number
 }
 
 function remarks(overview: Overview): readonly string[] {
-  const { counts, needsYou, landing, isOrchestrated, otherNodes = [] } = overview;
+  const { counts, landing, ready, isOrchestrated, otherNodes = [] } = overview;
   // Agents of other nodes do.
   const noAgents = otherNodes.length > 0 ? null : overview.noAgents;
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
@@ -103,7 +107,8 @@ function remarks(overview: Overview): readonly string[] {
   const isLandingUpToYou = !isOrchestrated && landing.some(({ isUnled }) => isUnled);
   const isIdle = !isOrchestrated && !isOver;
   // An agent that is missing does.
-  const isAsked = needsYou.length > 0 || isLandingUpToYou || (isIdle && noAgents !== null);
+  const isUntakable = ready.some((task) => task.isUntakable);
+  const isAsked = needCount(overview) > 0 || isLandingUpToYou || isUntakable || (isIdle && noAgents !== null);
   return [
     ...(isAsked ? [] : ['Nothing needs you.']),
     ...(!isIdle

@@ -9,6 +9,7 @@ import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';
 import { waitSteps } from '../../explain/rules/wait-steps.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { stepLines } from '../after/step-lines.ts';
 
 type Style = Parameters<Output['style']>[0];
@@ -39,13 +40,23 @@ export function queueLines(
     output.style('bold', headline(queue)),
     ...figureLines(queue).map((line) => output.style('dim', `  ${line}`)),
     ...alarms(queue, { now, hasAgents }).map((line) => `  ${output.style('red', shown(line))}`),
-    ...(queue.stalled === null ? [] : waitSteps(queue.stalled.reason))
+    ...stallSteps(queue)
       .flatMap(stepLines)
       .map((line) => output.style('dim', line)),
     ...checkLines(queue, output, now),
     ...entryLines(queue, output, now),
     ...(queue.entries.length === 0 ? landedLines(queue.landed, output, now) : []),
   ];
+}
+
+/** What ends a pause or a stall. */
+function stallSteps({ stalled, paused, entries, target }: QueueView): readonly string[] {
+  const [first] = entries;
+  const toTarget = `--target ${shellWord(target)}`;
+  const resume = (paused.land ?? paused.accept) ? [`copse queue resume ${toTarget} # to land again`] : [];
+  const steps =
+    stalled === null || first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target });
+  return [...resume, ...steps];
 }
 
 function headline({ target, entries, slots, hasChecks, train }: QueueView): string {
@@ -67,9 +78,7 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
     ...(p50Ms === null || p95Ms === null
       ? []
       : [`time to land: p50 ${spanText(p50Ms)}, p95 ${spanText(p95Ms)}`]),
-    ...(checksPerLanded === null || !hasChecks
-      ? []
-      : [`${checksPerLanded.toFixed(1)} checks per checked landing`]),
+    ...(checksPerLanded === null || !hasChecks ? [] : [`${checksPerLanded.toFixed(1)} checks per landing`]),
   ];
   return [parts.join(' · ')];
 }
@@ -86,7 +95,7 @@ function alarms(
     ...(land ? [`PAUSED for ${since(land.since)}: ${pauseText('land', land)}`] : []),
     ...(accept ? [`PAUSED for ${since(accept.since)}: ${pauseText('accept', accept)}`] : []),
     ...(stalled && stalled.reason.kind !== 'paused'
-      ? [`STALLED for ${since(stalled.since)}: ${waitText(stalled.reason)}`]
+      ? [`STALLED for ${since(stalled.since)}: ${waitText(stalled.reason, target)}`]
       : []),
     ...(trouble && stalled === null ? [`its checks cannot run: ${trouble.reason}`] : []),
     ...(isTargetRed && stalled === null
@@ -108,12 +117,12 @@ function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly 
   const { runs, lost, usual } = queue;
   if (runs.length === 0)
     return lost.map((run) => `  ${output.style('red', `slot ${run.slot} lost`)}  ${shown(runText(run))}`);
-  const usually = usual === null ? '' : ` of usually ${spanText(usual.medianMs)}`;
-  const times = runs.map(({ since }) => `${age(since, now)}${usually}`);
+  const usually = usual === null ? '' : ` (usually ${spanText(usual.medianMs)})`;
+  const times = runs.map(({ since }) => `for ${age(since, now)}${usually}`);
   const width = Math.max(...times.map((text) => text.length));
   return runs.map((run, at) => {
     const time = output.style('dim', (times[at] ?? '').padStart(width));
-    return `  ${output.style('cyan', `slot ${run.slot}`)} ${time}  ${shown(runText(run))}`;
+    return `  ${output.style('cyan', `slot ${run.slot}:`)} ${time}  ${shown(runText(run))}`;
   });
 }
 

@@ -110,6 +110,17 @@ type Prose = Pick<Output, 'line' | 'columns' | 'isTerminal'>;
  * Text for people: on a terminal a long line is broken between words, elsewhere it stays whole. `indent`: where a line
  * continues; without it, where the line itself begins.
  */
+/** With a dot between the facts, broken between facts only. */
+export function factLines(facts: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const fact of facts) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)} · ${fact}`;
+    if (lines.length === 0 || widthOfText(longer) > columns) lines.push(fact);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
+
 export function printProse(output: Prose, text: string, indent?: number): void {
   for (const line of text.split('\n')) for (const part of proseLines(output, line, indent)) output.line(part);
 }

@@ -39,8 +39,8 @@ export const actions: readonly Action[] = [
   },
   {
     key: 'A',
-    label: () => 'approve',
-    help: 'approve its work: it lands through the queue',
+    label: ({ status }) => (status === 'needs_attention' ? 'queue again' : 'approve'),
+    help: 'approve its work, or queue it again: it lands through the queue',
     isPossible: (target) => isReviewable(target) && !target.hasNothingToLand,
   },
   {

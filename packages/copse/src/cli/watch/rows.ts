@@ -61,6 +61,7 @@ export function filtered(overview: Overview, filter: string): Overview {
     ...overview,
     counts,
     needsYou,
+    hiddenNeeds: overview.needsYou.length - needsYou.length,
     working: keep(overview.working),
     landing: keep(overview.landing),
     ready: keep(overview.ready),

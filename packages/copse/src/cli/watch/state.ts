@@ -169,7 +169,7 @@ function act(state: WatchState, row: WatchRow | undefined, char: string, now: nu
   const possible = possibleActions(target).map(({ key }) => key);
   if (!possible.includes(char as ActionKey))
     return refuse(
-      `${char} can do nothing for ${row.task}: it is ${row.status.replaceAll('_', ' ')}.`,
+      `${char} does not apply to ${row.task}: it is ${row.status.replaceAll('_', ' ')}.`,
       `Enter shows why; the last line lists its keys`,
     );
   if (now - state.movedAt < MOVED_MS)

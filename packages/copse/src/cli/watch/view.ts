@@ -66,7 +66,7 @@ const needKeys: Readonly<Record<NeedKind, string | null>> = {
   permission: 'a: allow or deny',
   question: 'a: answer',
   review: 'A: approve, s: send back',
-  attention: 's: resume, A: approve',
+  attention: 's: resume, A: queue again',
   failed: 'r: restart',
   waiting: 'l: logs',
   landing: null,
@@ -129,8 +129,9 @@ function bottomOf(state: WatchState, size: ScreenSize, style: Style): Bottom {
       return { lines: [rule, ...about, hint, `${prompt}${visible}`], column: widthOfText(prompt) + column };
     }
     case 'cancelling': {
-      const { task, title } = mode.target;
-      const about = text([`Cancel ${task} ${title}? Its agent is stopped; its worktree stays.`]);
+      const { task, title, status } = mode.target;
+      const stops = status === 'in_progress' ? 'Its agent is stopped; its' : 'Its';
+      const about = text([`Cancel ${task} ${title}? ${stops} worktree stays.`]);
       return {
         lines: [
           rule,
@@ -274,7 +275,7 @@ function pageFrame(mode: Extract<Mode, { kind: 'page' }>, size: ScreenSize, styl
 /** The text of a command as lines of a page. */
 export function pageLines(text: string, columns: number): readonly string[] {
   const lines = text.trimEnd().split('\n');
-  return lines.flatMap((line) => wrapped(plain(line), columns - 1, Math.min(4, indentOf(line))));
+  return lines.flatMap((line) => wrapped(plain(line), columns - 1, Math.min(8, indentOf(line))));
 }
 
 function indentOf(line: string): number {

@@ -11,7 +11,15 @@ import { summarise } from '../../review/rules/pull-request.ts';
 import { usageText } from './amounts.ts';
 import { stalledText, waitText } from './queue.ts';
 import { oneLine, waitingClause } from './reason.ts';
-import { attentionText, delayText, doneText, failedText, resolvedByText, stuckClause } from './status.ts';
+import {
+  attentionText,
+  delayText,
+  doneText,
+  failedText,
+  firstLine,
+  resolvedByText,
+  stuckClause,
+} from './status.ts';
 import { passCauses } from '../../intake/rules/schedule.ts';
 
 type EventOf<T extends EventType> = Extract<BoardEvent, { readonly type: T }>;
@@ -63,7 +71,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'plan.edited': ({ changes }) => `plan changed: ${Object.keys(changes).join(', ')}`,
   'session.opened': ({ agent, follows }) =>
     `${agent} begins ${follows === null ? 'a conversation' : 'a new conversation'}`,
-  'session.advanced': ({ phase }) => `its agent is in the phase ${words(phase)}`,
+  'session.advanced': ({ phase }) => `its agent is in phase ${words(phase)}`,
   'session.attention': ({ attention, message }) =>
     attention === null ? 'its agent no longer waits' : `its agent ${waitingClause(attention, message)}`,
   'session.conversation_known': () => 'its agent named its conversation',
@@ -77,7 +85,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'session.interrupted': ({ because: cause }) =>
     cause === 'crashed' ? 'its agent crashed' : `its agent was interrupted: ${words(cause)}`,
   'session.cancelled': () => "its agent's conversation was cancelled",
-  'session.reopened': ({ phase }) => `its agent continues in the phase ${words(phase)}`,
+  'session.reopened': ({ phase }) => `its agent continues, in phase ${words(phase)}`,
   'attempt.started': () => 'an attempt began',
   'attempt.process_known': ({ pid }) => `its runner is process ${pid}`,
   'attempt.snapshotted': ({ commit }) => `its work is on the remote as ${commit.slice(0, 10)}`,
@@ -85,11 +93,12 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
     problem === null ? 'its work reaches the remote again' : oneLine(problem),
   'attempt.hook_started': ({ hook }) => `hook ${hook} began`,
   'attempt.hook_ended': ({ hook, problem }) => (problem === null ? `hook ${hook} ended` : oneLine(problem)),
+  // An agent that stopped with an exit code may have finished nothing.
   'attempt.ended': ({ reason, exitCode }) =>
-    `the attempt ended: ${words(reason)}${exitCode ? `, exit code ${exitCode}` : ''}`,
+    `the attempt ended${reason === 'completed' && exitCode ? '' : `: ${words(reason)}`}${exitCode ? `, exit code ${exitCode}` : ''}`,
   'workspace.prepared': ({ worktree }) =>
     worktree === null ? 'it needs no worktree' : `worktree made on ${worktree.branch}`,
-  'workspace.kept': ({ detail }) => `worktree kept${because(detail)}`,
+  'workspace.kept': ({ detail }) => `worktree kept: ${firstLine(detail)}`,
   'workspace.used_again': () => 'worktree in use again',
   'workspace.hooks_wrote': ({ paths }) => `your hooks wrote ${filesText(paths)}`,
   'workspace.escaped': ({ paths, more }) => `the main checkout changed: ${filesText(paths, more)}`,
@@ -103,10 +112,10 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.hurried': () => 'goes to the front of the queue',
   'landing.checks_skipped': () => 'lands without checks, as a person asked',
   'landing.noted': ({ note }) => (note === null ? 'merges cleanly now' : oneLine(note)),
-  'landing.requeued': ({ reason }) => `queued again: ${oneLine(reason)}`,
+  'landing.requeued': ({ reason }) => `back in the queue: ${oneLine(reason)}`,
   'landing.waiting': ({ reason }) => `waits to land: ${oneLine(waitText(reason))}`,
   'landing.conflicted': ({ files }) => `conflicts in ${filesText(files)}`,
-  'landing.rejected': ({ reason }) => `cannot land: ${oneLine(reason)}`,
+  'landing.rejected': ({ reason }) => `cannot land: ${firstLine(reason)}`,
   'landing.withdrawn': ({ reason }) => `left the queue: ${oneLine(reason)}`,
   'check.started': ({ command, target }) => `${checkName(command)} began, for ${target}`,
   'check.ended': ({ verdict, exitCode }) =>
@@ -116,7 +125,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'queue.resumed': ({ id, what }) =>
     `the queue of ${id} ${what === 'accept' ? 'accepts tasks' : 'lands'} again`,
   'queue.retried': ({ id }) => `the queue of ${id} runs its checks again`,
-  'queue.decided': ({ id }) => `the queue of ${id} planned its next checks`,
+  'queue.decided': ({ id }) => `the queue of ${id} decided which checks run next`,
   'queue.stalled': ({ id, reason }) => stalledText({ id, reason }, ' stalled'),
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
   'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,

@@ -14,6 +14,8 @@ export interface Overview {
   readonly counts: Readonly<Record<TaskStatus, number>>;
   /** Those that unblock most tasks first, then the oldest. */
   readonly needsYou: readonly NeedsYou[];
+  /** How many more a filter hides. */
+  readonly hiddenNeeds?: number;
   /** Without those that need you. Oldest first, so that lines keep their place. */
   readonly working: readonly WorkingTask[];
   /** Without those that need you. In the order of the queue. */
@@ -92,6 +94,8 @@ export interface LandingTask extends OverviewTask {
 
 export interface ReadyTask extends OverviewTask {
   readonly why: string;
+  /** No agent can take it before a person changes the task or the agents. */
+  readonly isUntakable?: boolean;
 }
 
 /** Those that unblock most tasks first, then the oldest. */

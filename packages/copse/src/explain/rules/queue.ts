@@ -5,21 +5,23 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
+import { type FaultyCheck, faultText } from '../../queue/rules/check-fault.ts';
 import type { Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import type { EntryStanding } from '../../queue/rules/view/standing.ts';
 import type { EntryView, RunView } from '../../queue/rules/view/view.ts';
-import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
+import { type StoredWaitReason, type WaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
 
-/** A clause for "stays in the queue: …" and "waits: …". */
-export function waitText(stored: StoredWaitReason): string {
+/** A clause for "stays in the queue: …" and "waits: …". `target`: the branch of the queue, where it is not named before. */
+export function waitText(stored: StoredWaitReason, target?: string): string {
   const reason = readWaitReason(stored);
+  const queue = queueName(target);
   switch (reason.kind) {
     case 'dependency':
       return `it depends on ${reason.task}, which ${statusPredicate(reason.status)}`;
     case 'not_accepted':
-      return withComment('the queue accepts no new tasks', reason.comment);
+      return withComment(`${queue} accepts no new tasks`, reason.comment);
     case 'paused':
-      return withComment('the queue is paused', reason.comment);
+      return withComment(`${queue} is paused`, reason.comment);
     case 'checkout_changed': {
       const [first = '', ...others] = reason.files;
       const more = others.length === 0 ? '' : ` and ${others.length} more`;
@@ -44,13 +46,13 @@ export function waitText(stored: StoredWaitReason): string {
     case 'checks_unavailable':
       return `its checks cannot run: ${reason.detail}`;
     case 'target_red':
-      return 'the target itself fails its checks';
+      return `${target ?? 'the target'} itself fails its checks`;
     case 'landing_failed':
       return `landing it failed and is retried: ${reason.detail}`;
     case 'one_at_a_time':
       return 'several changes failed to land together, so they land one at a time';
     case 'queue_failed':
-      return `the queue cannot go on: ${reason.detail}`;
+      return `${queue} cannot go on: ${reason.detail}`;
     case 'no_slot':
       return 'no check slot is free';
     case 'nothing_to_check':
@@ -67,13 +69,17 @@ export function stalledText(
   { id, reason }: { readonly id: string; readonly reason: StoredWaitReason },
   verb: '' | ' stalled',
 ): string {
-  const why = (waitText(reason).split('\n', 1)[0] ?? '').replace(/[:;.]$/, '');
-  const own = whyOf(id, why);
-  return own === why ? `the queue of ${id}${verb}: ${why}` : own;
+  const why = (waitText(reason, id).split('\n', 1)[0] ?? '').replace(/[:;.]$/, '');
+  return isAboutQueue(readWaitReason(reason)) ? why : `${queueName(id)}${verb}: ${why}`;
 }
 
-function whyOf(queue: string, why: string): string {
-  return why.replace(/^the queue\b/, () => `the queue of ${queue}`);
+function queueName(target: string | undefined): string {
+  return target === undefined ? 'the queue' : `the queue of ${target}`;
+}
+
+/** Its sentence begins with the name of the queue. */
+function isAboutQueue({ kind }: WaitReason): boolean {
+  return kind === 'paused' || kind === 'not_accepted' || kind === 'queue_failed';
 }
 
 function withComment(text: string, comment: string | null): string {
@@ -137,8 +143,9 @@ export function standingOn(standing: EntryStanding, target: string): string {
   const text = standingText(standing);
   switch (standing.kind) {
     case 'held':
+      return `waits: ${waitText(standing.reason, target)}`;
     case 'stalled':
-      return `waits: ${whyOf(target, text.slice('waits: '.length))}`;
+      return `waits: ${queueName(target)} is stalled`;
     case 'landing':
     case 'unchecked':
     case 'no_checks':
@@ -222,8 +229,7 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
   return `${isSameUnit ? Number.parseInt(from, 10) : from} to ${to}`;
 }
 
-interface RedCheck {
-  readonly reason: string;
+interface RedCheck extends FaultyCheck {
   readonly log: string | null;
   readonly tail: string;
 }
@@ -238,12 +244,11 @@ export function redText(
   { target }: Pick<Submitted, 'target'>,
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
-  const what = isTimeout ? 'timed out' : 'failed';
-  const where = `run on ${shown(target)} with this branch merged`;
-  if (failure === undefined) return `The checks ${what} twice, ${where}.`;
-  const { reason, log, tail } = failure;
+  const where = `, run on ${shown(target)} with this branch merged`;
+  if (failure === undefined) return `The checks ${isTimeout ? 'timed out' : 'failed'} twice${where}.`;
+  const { log, tail } = failure;
   return [
-    `${reason.replace(/\.$/, '').replace(` ${what}`, ` ${what} twice`)}, ${where}.`,
+    faultText(failure, ' twice', where),
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
     ...(log === null ? [] : [tail.trim() === '' ? 'The check printed nothing.' : `Full output: ${log}`]),
   ].join('\n');

@@ -46,7 +46,7 @@ export function doneText({ how, commit }: Pick<Extract<TaskState, { status: 'don
 }
 
 export function stuckClause({ isByCopse }: StuckBy): string {
-  return isByCopse ? 'it cannot go on without you' : statusTexts.stuck;
+  return isByCopse ? 'its agent cannot work before you act' : statusTexts.stuck;
 }
 
 /** `reason` says the same with details, or only the details; `repeats`: its first line adds nothing. */

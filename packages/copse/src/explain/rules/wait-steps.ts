@@ -1,10 +1,17 @@
 /** The command with which a person ends a wait of the queue, where one command does. */
 
+import type { TaskId } from '../../kernel/ids.ts';
 import { shellWord } from '../../kernel/shell.ts';
 import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
 
-export function waitSteps(stored: StoredWaitReason): readonly string[] {
+interface Waiting {
+  readonly task: TaskId;
+  readonly target: string;
+}
+
+export function waitSteps(stored: StoredWaitReason, { task, target }: Waiting): readonly string[] {
   const reason = readWaitReason(stored);
+  if (reason.kind === 'target_red') return [`copse merge ${task} # after you repaired ${target}`];
   if (reason.kind !== 'checkout_changed') return [];
   const { checkout, files } = reason;
   const git = `git -C ${shellWord(checkout)}`;

@@ -50,7 +50,8 @@ export function describeUntaken(
 }
 
 function untakenText(reasons: readonly string[]): string {
-  return `No agent can take it: ${reasons.join('; ')}.`;
+  const clauses = reasons.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1));
+  return `No agent can take it: ${clauses.join('; ')}.`;
 }
 
 const DRAINS = 'This machine drains and starts no new tasks.';
@@ -111,7 +112,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
   switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
-      return `It waits ${seconds} s more because ${delayText(waiting.delay)}.`;
+      return `It starts in ${seconds} s: ${delayText(waiting.delay)}.`;
     }
     case 'moved':
       return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
@@ -122,7 +123,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'area':
       return `It waits for ${waiting.task}: their areas overlap (${waiting.areas[0]} and ${waiting.areas[1]}).`;
     case 'agent_limit':
-      return `It starts after tasks before it: ${waiting.limits.map(({ agent, max }) => `${agent} runs at most ${max} at once`).join(', ')} (\`max\` in copse.yml).`;
+      return `Its turn comes later: ${waiting.limits.map(({ agent, max }) => `${agent} runs at most ${max} at once`).join(', ')} (\`max\` in copse.yml).`;
     case 'checkout':
       return `${waiting.task} works in the main checkout, where one agent at a time can work.`;
     case 'node_limit':

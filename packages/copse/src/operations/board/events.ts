@@ -2,7 +2,13 @@ import { eventsSoFar } from '../../board/events-so-far.ts';
 import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
 import { type Cursor, type LostEvents, moveOn } from '../../board/rules/term.ts';
-import { type EventNumber, type TaskId, brand } from '../../kernel/ids.ts';
+import {
+  type EventNumber,
+  type TaskId,
+  brand,
+  isTaskIdPrefix,
+  taskIdBeginning,
+} from '../../kernel/ids.ts';
 import type { Access } from '../access.ts';
 import { fail } from '../failure.ts';
 import { requireTaskId } from '../find.ts';
@@ -36,7 +42,7 @@ export async function act(
 ): Promise<EventsPage> {
   const from = requireCursor(input.after);
   return access.board(async ({ board }) => {
-    const task = input.task === undefined ? undefined : await requireTaskId(board, input.task);
+    const task = input.task === undefined ? undefined : await taskOrDeleted(board, input.task);
     const { cursor, lost } = await beginEvents(board, { from, task, last: input.last });
     const after = brand<EventNumber>(cursor.number);
     const found = await board.events({ after, limit: limit + 1, ...(task && { task }) });
@@ -58,6 +64,16 @@ export function view({ events, lost, cursor, hasMore }: EventsPage) {
 /** A line of `copse events --json`. */
 export function eventLineView(recorded: RecordedEvent, term: number) {
   return { cursor: `${term}:${recorded.number}`, ...eventView(recorded) };
+}
+
+/** The events of a deleted task stay: by its whole id, they are still found. */
+export async function taskOrDeleted(board: Board, text: string): Promise<TaskId> {
+  const whole = isTaskIdPrefix(text) ? brand<TaskId>(taskIdBeginning(text)) : undefined;
+  const [known] = whole === undefined ? [] : await board.idsStartingWith('task', whole, 1);
+  if (whole === undefined || known !== undefined) return requireTaskId(board, text);
+  for await (const { event } of eventsSoFar(board, { after: brand<EventNumber>(0), task: whole }))
+    if (event.type === 'task.created') return whole;
+  return requireTaskId(board, text);
 }
 
 interface EventsFrom {

@@ -1,6 +1,7 @@
 import type { Context } from '../../board/context.ts';
 import type { Board, TaskFilter } from '../../board/port.ts';
 import { questionView } from '../../explain/question.ts';
+import { mayHaveChanged, withStateNow } from '../../explain/state-now.ts';
 import type { AgentName, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Finding } from '../../radar/rules/radar.ts';
 import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
@@ -41,8 +42,15 @@ export async function act(access: Access, input: Input): Promise<ListedTasks> {
     };
     const { sort = 'status', limit = Infinity, all = false } = input;
     const recent = all ? undefined : context.policy.list.recentlyFinished;
-    return load(access.here, context, filter, { sort, limit, recent });
+    const listed = await load(access.here, context, filter, { sort, limit, recent });
+    return { ...listed, live: await withStatesNow(access, listed.live) };
   });
+}
+
+/** Git is opened only if a task needs it. */
+async function withStatesNow(access: Access, live: readonly TaskSummary[]): Promise<readonly TaskSummary[]> {
+  if (!live.some(mayHaveChanged)) return live;
+  return access.look((context) => Promise.all(live.map((task) => withStateNow(context, task))));
 }
 
 export function view(listed: ListedTasks) {

@@ -74,7 +74,7 @@ export const status = {
         isUnled: z.literal(true).optional(),
       }),
     ),
-    ready: z.array(z.strictObject({ ...of, why: z.string() })),
+    ready: z.array(z.strictObject({ ...of, why: z.string(), isUntakable: z.boolean().optional() })),
   }),
 };
 

@@ -1,4 +1,5 @@
 import { questionView } from '../../explain/question.ts';
+import { mayHaveChanged, withStateNow } from '../../explain/state-now.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Undoing } from '../../queue/rules/undo-landing.ts';
 import type { Task } from '../../tasks/rules/task.ts';
@@ -25,7 +26,8 @@ export async function act(access: Access, input: Input): Promise<Shown> {
     const id = await requireTaskOrHere(context.board, access, input.task);
     const task = await context.board.get('task', id);
     if (task === undefined) fail('not_found', `${id} was just deleted.`, 'copse list');
-    return { task, facts: await loadFacts(access.here, context, task), at: context.clock.now() };
+    const now = mayHaveChanged(task) ? await access.look((look) => withStateNow(look, task)) : task;
+    return { task: now, facts: await loadFacts(access.here, context, task), at: context.clock.now() };
   });
 }
 

@@ -59,7 +59,9 @@ async function landingSteps(
   const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
   const paused = await loadPaused(board, landing);
   if (paused !== undefined) return [paused.resume];
-  const steps = landing?.waiting == null ? [] : waitSteps(landing.waiting);
+  const steps =
+    landing?.waiting == null ? [] : waitSteps(landing.waiting, { task: id, target: landing.target });
   if (await here.isOrchestrated()) return steps.length === 0 ? [`copse why ${id}`] : steps;
+  if (landing?.waiting?.kind === 'target_red') return steps;
   return [...steps, `copse merge ${id}${steps.length === 0 ? '' : ' # after that'}`, 'copse orchestrate'];
 }

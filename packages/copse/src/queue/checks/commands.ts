@@ -14,7 +14,8 @@ import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type CheckOutput, keepOutput } from './output.ts';
 import type { CheckRunner } from './runner.ts';
 import { type SlotNote, type SlotNotes, notesOf } from './slot-note.ts';
-import { type Judgement, judge } from './verdict.ts';
+import { type CheckFault, faultClause, faultText } from '../rules/check-fault.ts';
+import { type Judgement, infrastructure, judge } from './verdict.ts';
 
 export interface RunOptions {
   readonly runner: CheckRunner;
@@ -69,13 +70,17 @@ export class RunCommands {
       const end = await this.#runSetup(line, index + 1);
       if (end.ending.kind === 'cancelled') return { kind: 'cancelled' };
       const timeoutMs = this.#runner.settings.commandTimeoutMs;
-      const judgement = await this.#judge(end, { command: line, timeoutMs, env: {} }, this.#worktree);
-      if (judgement.verdict === 'green') continue;
+      const { verdict, fault } = await this.#judge(
+        end,
+        { command: line, timeoutMs, env: {} },
+        this.#worktree,
+      );
+      if (fault === null) continue;
       const { tail } = await this.close();
-      const reason = `The set-up ${judgement.reason}: ${line}`;
+      const failed = { name: SETUP, setup: line, fault };
       const log = this.#setupLog;
-      if (judgement.verdict !== 'red') return { kind: 'infrastructure', reason, log };
-      const of = { name: SETUP, verdict: judgement.verdict, exitCode: codeOf(end), reason, log, tail };
+      if (verdict !== 'red') return { kind: 'infrastructure', reason: faultText(failed), log };
+      const of = { ...failed, verdict, exitCode: codeOf(end), log, tail };
       return { kind: 'done', results: [{ ...of, tookMs: tookSince(began) }] };
     }
     return undefined;
@@ -109,8 +114,7 @@ export class RunCommands {
     const { name } = check;
     const began = performance.now();
     const folder = await this.#folderOf(check);
-    if ('verdict' in folder)
-      return { name, exitCode: null, log: null, tail: '', tookMs: 0, ...asSentence(name, folder) };
+    if ('verdict' in folder) return { name, exitCode: null, log: null, tail: '', tookMs: 0, ...folder };
     const log = this.#logOf(name);
     const output = keepOutput({ file: log, tailLines: this.#runner.tailLines });
     const record = this.#notes.recordOf(step);
@@ -131,7 +135,7 @@ export class RunCommands {
       log,
       tail,
       tookMs: tookSince(began),
-      ...asSentence(name, judgement),
+      ...judgement,
     };
   }
 
@@ -204,7 +208,7 @@ export class RunCommands {
     const where = { worktree: this.#worktree, folder, environment: this.#environment('judge', check.env) };
     const judgement = judge(ending, check, where);
     if (judgement.verdict !== 'red' || (await this.#runner.freeBytes(folder)) >= FULL_BYTES) return judgement;
-    return infrastructure(`${judgement.reason}, and the disk is full`);
+    return infrastructure(`${wordsOf(judgement.fault)}, and the disk is full`);
   }
 
   async #folderOf({ workingDirectory }: CheckCommand): Promise<{ readonly path: string } | Judgement> {
@@ -212,10 +216,10 @@ export class RunCommands {
     const outside = 'would run outside the worktree: its working_directory leads there';
     if (!isWithin(this.#worktree, folder)) return infrastructure(outside);
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-      return { verdict: 'red', reason: `runs in ${workingDirectory}, which is not a folder in this commit` };
+      return { verdict: 'red', fault: { kind: 'no_folder', folder: workingDirectory ?? '.' } };
     return isWithin(this.#worktree, await realpath(folder))
       ? { path: folder }
-      : { verdict: 'red', reason: outside };
+      : { verdict: 'red', fault: { kind: 'other', text: outside } };
   }
 
   #say(line: string): void {
@@ -231,12 +235,8 @@ function codeOf({ ending }: StepEnd): number | null {
   return ending.kind === 'exit' ? ending.code : null;
 }
 
-function infrastructure(reason: string): Judgement {
-  return { verdict: 'infrastructure', reason };
-}
-
-function asSentence(name: string, { verdict, reason }: Judgement): Judgement {
-  return { verdict, reason: `Check "${name}" ${reason}.` };
+function wordsOf(fault: CheckFault | null): string {
+  return fault === null ? 'passed' : faultClause(fault);
 }
 
 function tookSince(began: number): number {

@@ -21,6 +21,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 
 import type { CheckCommand, CheckVerdict } from '../ports/checks.ts';
+import type { CheckFault } from '../rules/check-fault.ts';
 import type { StepEnding } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
@@ -32,8 +33,13 @@ interface Where {
 
 export interface Judgement {
   readonly verdict: CheckVerdict;
-  /** Follows the name of the command in a sentence. */
-  readonly reason: string;
+  /** Null when it passed. */
+  readonly fault: CheckFault | null;
+}
+
+/** `text` follows the name of the command. */
+export function infrastructure(text: string): Judgement {
+  return { verdict: 'infrastructure', fault: { kind: 'other', text } };
 }
 
 export function judge(
@@ -42,26 +48,22 @@ export function judge(
   where: Where,
 ): Judgement {
   if (ending.kind === 'timeout')
-    return { verdict: 'timeout', reason: `timed out after ${seconds(timeoutMs)}` };
+    return { verdict: 'timeout', fault: { kind: 'timeout', afterMs: timeoutMs } };
   if (ending.kind === 'signal') return bySignal(ending.signal);
   if (ending.kind === 'not_started') return notStarted(ending, command, where);
   return byCode(ending.code, command, where);
 }
 
-function seconds(ms: number): string {
-  return ms < 120_000 ? `${ms / 1_000} s` : `${Math.round(ms / 60_000)} minutes`;
-}
-
 const SENT: ReadonlySet<string> = new Set(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT']);
 
 function bySignal(signal: NodeJS.Signals): Judgement {
-  if (!SENT.has(signal)) return { verdict: 'red', reason: `crashed with ${signal}` };
+  if (!SENT.has(signal)) return { verdict: 'red', fault: { kind: 'crash', signal } };
   const perhaps = signal === 'SIGKILL' ? '; the machine may have run out of memory' : '';
-  return { verdict: 'infrastructure', reason: `was killed by ${signal}, which Copse did not send${perhaps}` };
+  return infrastructure(`was killed by ${signal}, which Copse did not send${perhaps}`);
 }
 
 function byCode(code: number, command: CheckCommand['command'], where: Where): Judgement {
-  if (code === 0) return { verdict: 'green', reason: 'passed' };
+  if (code === 0) return { verdict: 'green', fault: null };
   if (typeof command === 'string') {
     const [signal] =
       Object.entries(constants.signals).find(([name, number]) => SENT.has(name) && code === 128 + number) ??
@@ -70,11 +72,11 @@ function byCode(code: number, command: CheckCommand['command'], where: Where): J
     const missing = code === 126 || code === 127 ? missingProgram(command, where) : undefined;
     if (missing !== undefined) return notHere(missing);
   }
-  return { verdict: 'red', reason: `failed (exit code ${code})` };
+  return { verdict: 'red', fault: { kind: 'exit', code } };
 }
 
 function notHere(program: string): Judgement {
-  return { verdict: 'infrastructure', reason: `needs ${program}, which is not on this machine` };
+  return infrastructure(`needs ${program}, which is not on this machine`);
 }
 
 function notStarted(
@@ -84,12 +86,10 @@ function notStarted(
 ): Judgement {
   const program = typeof command === 'string' ? 'sh' : (command[0] ?? '');
   const isOfTree = program.includes('/') && isWithin(worktree, path.resolve(folder, program));
-  if (isOfTree && code === 'ENOENT')
-    return { verdict: 'red', reason: `needs ${program}, which this commit does not have` };
-  if (isOfTree && code === 'EACCES')
-    return { verdict: 'red', reason: `needs ${program}, which is not executable in this commit` };
+  if (isOfTree && code === 'ENOENT') return { verdict: 'red', fault: { kind: 'missing', program } };
+  if (isOfTree && code === 'EACCES') return { verdict: 'red', fault: { kind: 'not_executable', program } };
   if (code === 'ENOENT' || code === 'EACCES') return notHere(program);
-  return { verdict: 'infrastructure', reason: `could not start: ${message}` };
+  return infrastructure(`could not start: ${message}`);
 }
 
 /**

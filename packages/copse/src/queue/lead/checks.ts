@@ -1,6 +1,7 @@
 /** The checks that this process runs for a queue, each in its own slot; verdicts are recorded when a check ends. */
 
 import type { Verdict } from '../rules/check.ts';
+import { type FaultyCheck, faultText } from '../rules/check-fault.ts';
 import { decided } from '../../kernel/decision.ts';
 import type { BranchName, CheckId, CommitId } from '../../kernel/ids.ts';
 import { brand, drawId } from '../../kernel/ids.ts';
@@ -54,8 +55,7 @@ export interface RunToStart {
   readonly tree: string;
 }
 
-export interface FailedCheck {
-  readonly reason: string;
+export interface FailedCheck extends FaultyCheck {
   readonly log: string | null;
   readonly tail: string;
 }
@@ -160,11 +160,13 @@ export class CheckRuns {
     const results = end.kind === 'done' ? end.results : [];
     await this.#record(tree, results);
     const last = results.findLast(({ verdict }) => verdict !== 'green');
-    if (last !== undefined) this.#failures.set(run, last);
+    const failed = last?.fault == null ? undefined : { ...last, fault: last.fault };
+    if (failed !== undefined) this.#failures.set(run, failed);
     if (signal.aborted) return;
     const isWhole = results.filter(({ verdict }) => verdict === 'green').length === lacking.length;
     const verdict = last?.verdict ?? (end.kind === 'done' && isWhole ? 'green' : 'infrastructure');
-    const reason = end.kind === 'infrastructure' ? end.reason : (last?.reason ?? 'not all checks ran');
+    const reason =
+      end.kind === 'infrastructure' ? end.reason : failed ? faultText(failed) : 'not all checks ran';
     this.#ended.push({ run, verdict, reason, tree });
   }
 

@@ -83,7 +83,7 @@ async function moveLanding(
   if (next === 'checking')
     await change.apply(decideLanding(current, { action: 'check', candidate }, change.at));
   if (next === 'queued') {
-    const reason = 'Copse checks it again with other tasks';
+    const reason = 'its check is over';
     await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
   }
 }

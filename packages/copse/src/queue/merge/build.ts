@@ -180,7 +180,7 @@ async function rebase(merger: TargetMerger, material: MergedInput): Promise<Made
   if (isSame) return { ...replayed, note: branch.isLinear ? null : `Rebased without the merges of ${name}.` };
   if (merged.kind !== 'clean') return undefined;
   const why = !branch.isLinear
-    ? `${name} contains merge commits, and a rebase would lose the conflicts resolved in them`
+    ? `a rebase would drop the merge commits of ${name}, with the conflicts that they resolve`
     : replayed === undefined
       ? `a single commit of ${name} conflicts, though the whole branch does not`
       : `a rebase commit by commit gives another result than a merge of ${name}`;

@@ -2,6 +2,7 @@
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { RegisteredWorktree } from '../../git/port.ts';
+import type { CheckFault } from '../rules/check-fault.ts';
 
 export interface CheckCommand {
   readonly name: string;
@@ -21,8 +22,10 @@ export interface CheckResult {
   readonly verdict: CheckVerdict;
   /** Null when it was killed. */
   readonly exitCode: number | null;
-  /** One sentence for a person. */
-  readonly reason: string;
+  /** Null when it passed. */
+  readonly fault: CheckFault | null;
+  /** The command of the set-up, if that failed and no check ran. */
+  readonly setup?: string;
   /** The file with its output. */
   readonly log: string | null;
   /** The last lines of its output. */

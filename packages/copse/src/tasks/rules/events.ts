@@ -171,10 +171,11 @@ function changed(
         },
         retries: 0,
       };
-    case 'task.stuck':
-      return {
-        state: { status: 'stuck', since, reason: event.reason, ...(event.isByCopse && { isByCopse: true }) },
-      };
+    case 'task.stuck': {
+      const { reason, isByCopse, lacks } = event;
+      const by = { ...(isByCopse && { isByCopse }), ...(lacks && { lacks }) };
+      return { state: { status: 'stuck', since, reason, ...by } };
+    }
     case 'task.crashed':
       return {
         retries: event.retries,

@@ -67,7 +67,7 @@ export function decideStuck(
   token: FencingToken,
   reason: string,
   at: Timestamp,
-  { isByCopse }: StuckBy = {},
+  { isByCopse, lacks }: StuckBy = {},
 ): Decision<TaskEvent> {
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'stuck');
   if (refusal) return refusal;
@@ -78,7 +78,8 @@ export function decideStuck(
       'copse stuck --reason "…"',
     );
   }
-  return decided({ type: 'task.stuck', id: task.id, at, reason, ...(isByCopse && { isByCopse }) });
+  const by = { ...(isByCopse && { isByCopse }), ...(lacks && { lacks }) };
+  return decided({ type: 'task.stuck', id: task.id, at, reason, ...by });
 }
 
 const LOST_MACHINE_MS = defaultPolicy.lease.lostMachineMs;

@@ -184,7 +184,11 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
 /** Set when Copse stopped it, for a fault that a retry would meet again or for a limit: its agent asked nothing. */
 export interface StuckBy {
   readonly isByCopse?: true;
+  readonly lacks?: NoBase;
 }
+
+/** There is no commit that its branch could begin at. `no_branch`: copse.yml names a branch that does not exist. */
+export type NoBase = { readonly kind: 'no_commit' } | { readonly kind: 'no_branch'; readonly branch: string };
 
 export type TaskState =
   | { readonly status: 'pending'; readonly since: Timestamp }

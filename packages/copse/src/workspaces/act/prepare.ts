@@ -24,7 +24,7 @@ import {
   noBaseText,
 } from '../rules/preparation.ts';
 import { type Refused, decided } from '../../kernel/decision.ts';
-import type { Task } from '../../tasks/rules/task.ts';
+import type { NoBase, Task } from '../../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
@@ -83,6 +83,8 @@ export type Prepared =
         | 'no_ports'
         | 'remote_away'
         | 'setup_failed';
+      /** Of `no_base`. */
+      readonly lacks?: NoBase;
       readonly reason: string;
       readonly next: readonly string[];
     };
@@ -424,10 +426,12 @@ function taken(task: TaskId, branch: BranchName, by: string): Prepared {
 
 async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<Prepared> {
   const hasRemote = (await git.remoteName()) !== undefined;
+  const lacks: NoBase = target === undefined ? { kind: 'no_commit' } : { kind: 'no_branch', branch: target };
   return {
     kind: 'refused',
     because: 'no_base',
-    reason: noBaseText(task, target),
+    lacks,
+    reason: noBaseText(task, lacks),
     next: [hasRemote ? 'git fetch' : 'git commit --allow-empty --message="First commit"'],
   };
 }

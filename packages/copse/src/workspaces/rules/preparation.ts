@@ -14,21 +14,19 @@
  */
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import type { NoBase } from '../../tasks/rules/task.ts';
 
-/** There is no commit to begin at. `target`: the branch that copse.yml names. */
-export function noBaseText(task: TaskId, target: string | undefined): string {
-  const missing = target === undefined ? 'The repository has no commit' : `There is no branch ${target}`;
+export function noBaseText(task: TaskId, lacks: NoBase): string {
+  const missing =
+    lacks.kind === 'no_commit' ? 'The repository has no commit' : `There is no branch ${lacks.branch}`;
   return `${missing}, so ${task} cannot start.`;
 }
 
-/** The same once there is one; null for any other reason. */
-export function noBaseBefore(reason: string): string | null {
-  const [, branch, task] =
-    /^(?:The repository has no commit|There is no branch (.+)), so (\S+) cannot start\./.exec(reason) ?? [];
-  if (task === undefined) return null;
-  return branch === undefined
+/** The same once there is one. */
+export function noBaseBefore(task: TaskId, lacks: NoBase): string {
+  return lacks.kind === 'no_commit'
     ? `The repository had no commit, so ${task} could not start. Now it has one.`
-    : `There was no branch ${branch}, so ${task} could not start. Now there is one.`;
+    : `There was no branch ${lacks.branch}, so ${task} could not start. Now there is one.`;
 }
 
 /** In the order in which they happen; each may be the last thing a killed process did. */

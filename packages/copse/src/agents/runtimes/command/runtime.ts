@@ -154,7 +154,7 @@ function outcomeOf(end: ProgramEnd, tail: () => string): RuntimeOutcome {
 }
 
 function exitReason(code: number): string {
-  if (code === NOT_FOUND) return 'a program that its command names was not found (exit code 127)';
+  if (code === NOT_FOUND) return 'a program in its command was not found (exit code 127)';
   if (code === NOT_EXECUTABLE) return 'a program that its command names cannot be executed (exit code 126)';
   return `the agent program ended with exit code ${code}`;
 }

@@ -49,7 +49,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       });
       return;
     }
-    printRunning(cli.output, running, now);
+    printRunning(cli.output, running, now, agents.length > 0);
     printLimited(cli.output, limited, now);
     printAgents(cli.output, agents, unusable);
   });
@@ -90,7 +90,7 @@ function phaseOf({ phase, runner }: Row): readonly string[] {
   return runner === 'by hand' ? [runner] : [];
 }
 
-function printRunning(output: Output, rows: readonly Row[], now: Timestamp): void {
+function printRunning(output: Output, rows: readonly Row[], now: Timestamp, canStart: boolean): void {
   output.line(output.style('bold', `Running (${rows.length})`));
   for (const row of rows) {
     const facts = [
@@ -110,7 +110,8 @@ function printRunning(output: Output, rows: readonly Row[], now: Timestamp): voi
     if (row.question !== undefined)
       printProse(output, output.style('yellow', questionBelow(row.question, now)), 6);
   }
-  if (rows.length === 0) output.line('    No agents running. Start them: copse orchestrate');
+  if (rows.length === 0)
+    output.line(`    No agents running.${canStart ? ' Start them: copse orchestrate' : ''}`);
 }
 
 function questionBelow(question: OpenQuestion, now: Timestamp): string {

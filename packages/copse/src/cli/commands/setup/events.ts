@@ -14,6 +14,7 @@ import {
   beginEvents,
   eventLineView,
   requireCursor,
+  taskOrDeleted,
   requireNumber,
 } from '../../../operations/board/events.ts';
 import { withAccess } from '../../../compose/operations/access.ts';
@@ -22,7 +23,6 @@ import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { requireTaskId } from '../../../operations/find.ts';
 import { withBoard } from '../../with-board.ts';
 import { waitForBoard } from '../../screen/wait-for-board.ts';
 
@@ -61,7 +61,7 @@ async function follow(cli: Cli, options: Options, last: number | undefined): Pro
   await following.finally(() => waits.end());
 
   async function tell({ board, policy }: Context): Promise<void> {
-    const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
+    const task = options.task === undefined ? undefined : await taskOrDeleted(board, options.task);
     const begin = await beginEvents(board, { from, task, last });
     if (begin.lost !== null) await tellLost(cli, begin.lost, options);
     let { term } = begin.cursor;

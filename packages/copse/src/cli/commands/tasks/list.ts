@@ -68,7 +68,7 @@ function lines(
     ...(live.length > 0 ? [bold(`Active (${isLimited ? `${live.length} of ` : ''}${liveCount})`)] : []),
     ...live.map(line),
     ...(live.length > 0 && finished.length > 0 ? [''] : []),
-    ...(finished.length > 0 ? [bold(`Completed (${finished.length}${hasMore ? ', the latest' : ''})`)] : []),
+    ...(finished.length > 0 ? [bold(`Finished (${finished.length}${hasMore ? ', the latest' : ''})`)] : []),
     ...finished.map(line),
   ];
   return [

@@ -1,5 +1,5 @@
 import { withAccess } from '../../../compose/operations/access.ts';
-import type { Session } from '../../../agents/rules/session/session.ts';
+import { type Session, reportedPhase } from '../../../agents/rules/session/session.ts';
 import { answerCommands, questionText } from '../../../explain/question.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { oneLine, waitingClause } from '../../../explain/rules/reason.ts';
@@ -84,8 +84,8 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
     ['plan', task.plan],
     ['agent', agentText(task, facts)],
     ['process', processText(facts)],
-    ['phase', facts.session?.state.life === 'live' ? phaseText(facts.session.state.phase) : null],
-    ['worktree', worktreeText(facts)],
+    ['phase', phaseOf(facts)],
+    ['worktree', worktreeText(task, facts)],
     ['machine', facts.machine && shown(facts.machine)],
     ['snapshot', snapshotText(facts, now)],
     ['not sent', facts.travelProblem && indented(shown(facts.travelProblem), 8).trimStart()],
@@ -127,6 +127,12 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
   for (const artifact of artifacts) output.line(`    ${artifact}`);
 }
 
+/** Null before its agent has reported one. */
+function phaseOf({ session }: ShowFacts): string | null {
+  const phase = session?.state.life === 'live' ? reportedPhase(session.state.phase) : null;
+  return phase === null ? null : phaseText(phase);
+}
+
 /** Which agent may take it, and which one has it. */
 function agentText({ agent, state }: Task, { session }: ShowFacts): string | null {
   const only = agent === null ? [] : [`only ${shown(agent)}`];
@@ -145,13 +151,18 @@ function processText({ process }: ShowFacts): string | null {
   return `pid ${pid} on this machine, ${isAlive ? 'alive' : 'gone: an orchestrator restarts the task'}`;
 }
 
-function worktreeText({ workspace, session }: ShowFacts): string | null {
+/** Of one that needs attention, the reason is above. */
+function keptText({ state }: Task, detail: string): string {
+  return state.status === 'needs_attention' ? '' : `: ${shown(oneLine(detail))}`;
+}
+
+function worktreeText(task: Task, { workspace, session }: ShowFacts): string | null {
   if (!workspace?.worktree) return null;
   const { disposition, worktree } = workspace;
   const path = shown(worktree.path);
   if (disposition.is === 'released') return `${path} (removed)`;
   if (session === undefined) return 'none: only a branch, made by copse undo';
-  return disposition.is === 'kept' ? `${path} (kept: ${shown(oneLine(disposition.detail))})` : path;
+  return disposition.is === 'kept' ? `${path} (kept${keptText(task, disposition.detail)})` : path;
 }
 
 /** What another machine could go on from. */

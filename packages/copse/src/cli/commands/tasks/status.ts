@@ -6,6 +6,7 @@ import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/overview/status.ts';
 import { stepLines } from '../../after/step-lines.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { isFinished } from '../../../tasks/rules/task.ts';
 import { panelLines } from '../../screen/panels.ts';
 import { taskLine } from '../../screen/render.ts';
 import { cut } from '../../screen/screen.ts';
@@ -28,8 +29,9 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
 /** Its status, why in a sentence, and the next command. */
 function linesHere({ output }: Cli, { task, because, next }: Why, now: Timestamp): readonly string[] {
   const [line = ''] = taskLine(task, output, now).split('\n', 1);
-  const [first] = because;
-  const [command] = next;
+  const first = because[0]?.replace(/:$/, '.');
+  // A task that is over needs no command.
+  const command = isFinished(task.state.status) ? undefined : next[0];
   const lines = [
     line,
     ...(first === undefined ? [] : [`    ${shown(first).replaceAll('\n', '\n    ')}`]),

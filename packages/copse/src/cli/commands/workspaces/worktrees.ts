@@ -9,7 +9,7 @@ import type { FolderSize } from '../../../workspaces/ports/furnishing.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { columnsFor } from '../../screen/render.ts';
-import { cutAtWords, widthOfText } from '../../screen/screen.ts';
+import { cutAtWords, factLines } from '../../screen/screen.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -62,17 +62,6 @@ function print({ output }: Cli, one: SizedWorktree, now: Timestamp): void {
 }
 
 const INDENT = '      ';
-
-/** Broken between facts only. */
-function factLines(facts: readonly string[], columns: number): readonly string[] {
-  const lines: string[] = [];
-  for (const fact of facts) {
-    const longer = lines.length === 0 ? fact : `${lines.at(-1)} · ${fact}`;
-    if (lines.length === 0 || widthOfText(longer) > columns) lines.push(fact);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines;
-}
 
 const MEGABYTE = 1024 ** 2;
 

@@ -22,11 +22,11 @@ function addServe(program: CopseCommand, on: On): void {
     .option('--tls-key <file>', 'its key')
     .option(
       '--behind-proxy <host>',
-      'a public host whose proxy with TLS passes requests on, its Host header too (repeat)',
+      'the public name of a proxy with TLS in front of it, which must pass the Host header on (repeat)',
       byComma,
     )
     .details(
-      'Every request needs a token. The printed code becomes a token once (docs/guides/server.md). For curl, the token is in ~/.cache/copse-serve/<port>.header, which only you can read, until the server stops. Triggers need no token but their signature.',
+      'Every request needs a token. Exchange the printed code for a token; the code works once (docs/guides/server.md). For curl, the token is in ~/.cache/copse-serve/<port>.header, which only you can read, until the server stops. A request to a trigger has a signature instead of a token.',
     )
     .examples([
       ['copse serve', ''],
@@ -40,7 +40,7 @@ function addEvents(program: CopseCommand, on: On): void {
     .command('events')
     .description('Show the events of the board, oldest first.')
     .option('--task <id>', 'only events of this task')
-    .option('--after <cursor>', 'only later events: the "cursor" of an event in --json, or its number')
+    .option('--after <cursor>', 'only events after this one: its number, or its "cursor" in --json')
     .option('--last <count>', 'only the latest events')
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--raw', 'print the types of the events instead of sentences')

@@ -152,7 +152,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option(
       '--poll-interval <time>',
-      'longest time between two looks at the board (default: policy.poll_interval, 5s)',
+      'how often to read the board, at the least (default: policy.poll_interval, 5s)',
     )
     .option(
       '--until-idle',

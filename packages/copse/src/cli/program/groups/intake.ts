@@ -73,7 +73,7 @@ function addTrigger(program: CopseCommand, on: On): void {
   program
     .command('trigger')
     .argument('<name>', 'a trigger of copse.yml, or an agent')
-    .description('Start a run now.')
+    .description('Start a job now, by a trigger of copse.yml or with an agent.')
     .option('--item <source#id>', 'the work item that it is about, as github#12')
     .option('--prompt <text>', 'what the agent is told (default: the prompt of the trigger)')
     .option('--json', 'print { "job", "task" }')
@@ -114,7 +114,7 @@ function addSources(program: CopseCommand, on: On): void {
     .description('Show and read the sources of work items: lists, issues, programs.');
   sources
     .command('list')
-    .description('List the sources of copse.yml: items, the last look, rate limits.')
+    .description('List the sources of copse.yml: items, when it was read, rate limits.')
     .option('--json', 'print { "sources": [...] }')
     .details(
       'Sources are set in copse.yml, for example: sources: { todo: { type: markdown, files: [TODO.md] } }',

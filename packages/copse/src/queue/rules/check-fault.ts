@@ -1,0 +1,59 @@
+/** How a check or its set-up ended without success, as data: the sentence is made where it is shown. */
+
+import { unreachable } from '../../kernel/unreachable.ts';
+
+export type CheckFault =
+  | { readonly kind: 'exit'; readonly code: number }
+  | { readonly kind: 'timeout'; readonly afterMs: number }
+  /** It raised the signal: no other process sent it. */
+  | { readonly kind: 'crash'; readonly signal: string }
+  /** The tree lacks the program. */
+  | { readonly kind: 'missing'; readonly program: string }
+  | { readonly kind: 'not_executable'; readonly program: string }
+  /** The tree lacks the folder that it runs in. */
+  | { readonly kind: 'no_folder'; readonly folder: string }
+  /** Words that follow its name: faults of the machine or of copse.yml. */
+  | { readonly kind: 'other'; readonly text: string };
+
+export interface FaultyCheck {
+  readonly name: string;
+  /** The command of the set-up, if that failed and no check ran. */
+  readonly setup?: string;
+  readonly fault: CheckFault;
+}
+
+/** Follows the name of the check. `times`: ` twice` where the same was seen in two runs. */
+export function faultClause(fault: CheckFault, times: '' | ' twice' = ''): string {
+  switch (fault.kind) {
+    case 'exit':
+      return `failed${times} (exit code ${fault.code})`;
+    case 'timeout':
+      return `timed out${times} after ${seconds(fault.afterMs)}`;
+    case 'crash':
+      return `crashed${times} with ${fault.signal}`;
+    case 'missing':
+      return `needs ${fault.program}, which this commit does not have`;
+    case 'not_executable':
+      return `needs ${fault.program}, which is not executable in this commit`;
+    case 'no_folder':
+      return `runs in ${fault.folder}, which is not a folder in this commit`;
+    case 'other':
+      return fault.text;
+    default:
+      return unreachable(fault);
+  }
+}
+
+/** In a sentence; `where` follows what happened. */
+export function faultText(
+  { name, setup, fault }: FaultyCheck,
+  times: '' | ' twice' = '',
+  where = '',
+): string {
+  const happened = `${faultClause(fault, times)}${where}`;
+  return setup === undefined ? `Check "${name}" ${happened}.` : `The set-up ${happened}: ${setup}`;
+}
+
+function seconds(ms: number): string {
+  return ms < 120_000 ? `${ms / 1_000} s` : `${Math.round(ms / 60_000)} minutes`;
+}
