@@ -8,17 +8,18 @@ import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
 import { openEngine } from '../../../packages/copse/src/board/open.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { OperationFailed } from '../../../packages/copse/src/operations/failure.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { answer, git, newArea, plainEnv, printed } from '../../support/cli.ts';
+import { answer, git, newArea, printed } from '../../support/cli.ts';
 import { someFacts } from '../../support/machines/nodes.ts';
+import { operationNamed, perform } from '../../support/operations/perform.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
+import { changingWorktrees, prepareWorktrees, readingWorktrees } from './worktree-calls.ts';
 
 interface Call {
   readonly argv: readonly string[];
@@ -50,6 +51,7 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
+  await prepareWorktrees(at);
 });
 
 interface Synced {
@@ -75,6 +77,7 @@ async function joinNode(): Promise<void> {
 }
 
 const reading: Readonly<Record<string, () => readonly Call[]>> = {
+  ...readingWorktrees,
   'board.status': () => [{ argv: ['status'], input: {} }],
   'inbox.list': () => [{ argv: ['inbox'], input: {} }],
   'task.list': () => [
@@ -135,22 +138,8 @@ const changing: Readonly<Record<string, () => Call>> = {
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
   }),
+  ...changingWorktrees,
 };
-
-function operationNamed(name: string) {
-  return operations.find((one) => one.name === name) ?? expect.fail(`There is no operation ${name}`);
-}
-
-/** As a server and the library call it. */
-async function perform(name: string, given: Call['input'], from = at): Promise<unknown> {
-  const { load, shape } = operationNamed(name);
-  const { input, output } = await shape();
-  const { act, view } = await load();
-  const wanted = input.parse(given) as never;
-  return withAccess({ ...from, env: plainEnv }, async (access) =>
-    output.parse(JSON.parse(JSON.stringify(view(await act(access, wanted))))),
-  );
-}
 
 test('every operation is called here', () => {
   const called = [...Object.keys(reading), ...Object.keys(changing)];
@@ -161,7 +150,10 @@ describe('an operation that reads returns what its command prints', () => {
   test.each(Object.keys(reading))('%s', async (name) => {
     for (const { argv, input } of reading[name]?.() ?? []) {
       const document = await answer<object>(argv, at);
-      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(await perform(name, input)) });
+      expect({ argv, is: timeless(document) }).toEqual({
+        argv,
+        is: timeless(await perform(name, input, at)),
+      });
     }
   });
 });
@@ -186,19 +178,21 @@ describe('the command of an operation that changes something prints its shape', 
 
 describe('a caller without a command line', () => {
   test('changes the board through the same operations', async () => {
-    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' })) as { id: string };
+    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' }, at)) as {
+      id: string;
+    };
     expect(await answer(['show', added.id], at)).toMatchObject({ title: 'By a program', priority: 'p5' });
-    await perform('task.cancel', { task: added.id, reason: 'No more' });
+    await perform('task.cancel', { task: added.id, reason: 'No more' }, at);
     expect(await answer(['show', added.id], at)).toMatchObject({ status: 'cancelled', reason: 'No more' });
   });
 
   test('is refused with the reason and the next command of the command line', async () => {
-    const refused = perform('task.pause', { task: 'cp-kkkk' });
+    const refused = perform('task.pause', { task: 'cp-kkkk' }, at);
     await expect(refused).rejects.toThrow(OperationFailed);
     await expect(refused).rejects.toMatchObject({
       failure: { code: 'wrong_status', reason: 'Cannot pause cp-kkkk: it is done.', task: 'cp-kkkk' },
     });
-    await expect(perform('task.show', {})).rejects.toMatchObject({
+    await expect(perform('task.show', {}, at)).rejects.toMatchObject({
       failure: { code: 'invalid', next: ['copse list'] },
     });
   });

@@ -180,7 +180,11 @@ export async function openWorkspaceContext(
 }
 
 /** The same in another repository, with the settings of the agent that works there; of no agent, if that was changed since. */
-export async function openWorkspacesAt(surroundings: Surroundings, root: string): Promise<WorkspaceContext> {
+export async function openWorkspacesAt(
+  surroundings: Surroundings,
+  root: string,
+  lent?: Board,
+): Promise<WorkspaceContext> {
   const board = requireRepository(surroundings);
   const rootOf = await rootsOf(board, surroundings);
   const config = await configOf(board);
@@ -188,7 +192,7 @@ export async function openWorkspacesAt(surroundings: Surroundings, root: string)
   const agent = name === undefined ? undefined : effectiveAgent(config, name);
   const repository = existsSync(root) ? findRepository(root) : undefined;
   if (repository === undefined) throw new RepositoryGone(root);
-  return openWorkspaceContext(surroundings, { ...(agent && { agent }), at: { repository } });
+  return openWorkspaceContext(surroundings, { ...(agent && { agent }), at: { repository }, lent });
 }
 
 /** With the git directory that it uses: one more would have caches and long-lived gits of its own. */

@@ -4,11 +4,13 @@ import type { Fitting, Operation } from './operation.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
 import { taskOperations } from './tasks/group.ts';
+import { worktreeOperations } from './worktrees/group.ts';
 
 export const operations: readonly Operation[] = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
+  ...inGroup(worktreeOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;
