@@ -1,8 +1,12 @@
 /** Every operation. This loads their descriptions only. */
 
+import { boardOperations } from './board/group.ts';
 import type { Fitting, Operation } from './operation.ts';
+import { nodeOperations } from './nodes/group.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
+import { queueOperations } from './queue/group.ts';
+import { reviewOperations } from './review/group.ts';
 import { taskOperations } from './tasks/group.ts';
 import { worktreeOperations } from './worktrees/group.ts';
 
@@ -11,6 +15,10 @@ export const operations: readonly Operation[] = [
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
   ...inGroup(worktreeOperations),
+  ...inGroup(nodeOperations),
+  ...inGroup(boardOperations),
+  ...inGroup(queueOperations),
+  ...inGroup(reviewOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;
