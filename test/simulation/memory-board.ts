@@ -56,6 +56,8 @@ export function boardOn(
         renewed(task, token, renewal.kind === 'renewed');
         return renewal;
       }),
+    takeKey: () => Promise.reject(new Error('No simulated program takes keys')),
+    keepAnswer: () => Promise.reject(new Error('No simulated program takes keys')),
     seeNode: (id) => ask('see node', () => store.seeNode(id, timestamp(0))),
     silences: () => ask('silences', () => store.silences(timestamp(0))),
     onChange: (wake) =>

@@ -301,6 +301,7 @@ export class MemoryStore {
       nextReady: async (query) => this.nextReady(query),
       lockDependencies: async () => {},
       lockSchedule: async () => {},
+      useKey: () => Promise.reject(new Error('No simulated program takes keys')),
       wasUsed: async (id) => this.wasUsed(id),
       record,
     };

@@ -22,6 +22,7 @@ import { version4 } from './samples/version-4.ts';
 import { version5 } from './samples/version-5.ts';
 import { version6 } from './samples/version-6.ts';
 import { version7 } from './samples/version-7.ts';
+import { version8 } from './samples/version-8.ts';
 
 const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   1: version1,
@@ -31,6 +32,7 @@ const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   5: version5,
   6: version6,
   7: version7,
+  8: version8,
 };
 const fresh = { id: 'fresh', at: 0 };
 

@@ -181,7 +181,9 @@ test('the lines of the guide work as they stand there', async () => {
   await copse(['add', 'Read me'], { cwd });
   const { url, file, child, ended } = await serve(['--port', '0'], cwd);
   const guide = readFileSync(path.join(projectRoot, 'docs/guides/server.md'), 'utf8');
-  const lines = Array.from(guide.matchAll(/^curl .*$/gm), ([line]) => line);
+  const lines = Array.from(guide.matchAll(/^curl .*$/gm), ([line]) => line).filter(
+    (line) => !line.includes('$API'),
+  );
   expect(lines.length).toBeGreaterThan(4);
   for (const line of lines) {
     const whole = line
@@ -193,6 +195,57 @@ test('the lines of the guide work as they stand there', async () => {
   }
   child.kill('SIGINT');
   expect((await ended).code).toBe(0);
+});
+
+test('five lines of curl add, list, explain and cancel tasks, as the README does with the command line', async () => {
+  const cwd = newRepository(area);
+  const { url, home, child, ended } = await serve(['--port', '0'], cwd);
+  const guide = readFileSync(path.join(projectRoot, 'docs/guides/server.md'), 'utf8');
+  const [, block = ''] = /```sh\n(H=@[^`]*)```/.exec(guide) ?? [];
+  const [setting = '', ...lines] = block.trim().split('\n');
+  expect(lines).toHaveLength(5);
+  const { port } = new URL(url);
+  const bodies: unknown[] = [];
+  let first = 'tzyn';
+  for (const line of lines) {
+    const script = `${setting}\n${line}`.replaceAll('4747', port).replaceAll('tzyn', first);
+    const env = { ...plainEnv, HOME: home };
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { cwd, env, encoding: 'utf8' });
+    expect({ line, status, stderr }).toEqual({ line, status: 0, stderr: '' });
+    bodies.push(JSON.parse(stdout));
+    if (bodies.length === 1) first = (bodies[0] as { id: string }).id.slice(3);
+  }
+  const task = `cp-${first}`;
+  expect(bodies).toMatchObject([
+    { id: task, title: 'Rename the config loader', status: 'ready' },
+    { title: 'Document the loader', status: 'pending', dependsOn: [task], priority: 'p5' },
+    { tasks: [{ id: task }, { title: 'Document the loader' }], hasMore: false, cursor: null },
+    { task: { id: task }, because: expect.arrayContaining([expect.stringMatching(/\S/)]) as string[] },
+    { task: { id: task, status: 'cancelled' } },
+  ]);
+  child.kill('SIGINT');
+  expect((await ended).code).toBe(0);
+});
+
+// promise: server-once
+test('a key outlives a server that was killed', async () => {
+  const cwd = newRepository(area);
+  const request = (url: string, file: string) => {
+    const [authorization = ''] = /Bearer \S+/.exec(readFileSync(file, 'utf8')) ?? [];
+    const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': 'once' };
+    const body = JSON.stringify({ title: 'Once' });
+    return fetch(`${url}/api/v1/tasks`, { method: 'POST', headers, body });
+  };
+  const killed = await serve(['--port', '0'], cwd);
+  const first = await (await request(killed.url, killed.file)).text();
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const next = await serve(['--port', '0'], cwd);
+  const again = await request(next.url, next.file);
+  expect({ status: again.status, body: await again.text() }).toEqual({ status: 201, body: first });
+  expect((await copse(['list', '--json'], { cwd })).stdout.match(/"title"/g)).toHaveLength(1);
+  next.child.kill('SIGINT');
+  expect((await next.ended).code).toBe(0);
 });
 
 /** `-N` follows until it is stopped: here, when the first event came. */

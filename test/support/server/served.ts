@@ -9,6 +9,7 @@ import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { Policy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { Receive } from '../../../packages/copse/src/server/open-doors.ts';
+import type { WithAccess } from '../../../packages/copse/src/server/routes.ts';
 import { type RunningServer, openServer } from '../../../packages/copse/src/server/server.ts';
 import { type EngineName, newPlace } from '../board/boards.ts';
 
@@ -24,6 +25,7 @@ export interface ServedOptions {
   readonly engine?: EngineName;
   readonly limits?: Partial<Policy['server']>;
   readonly receive?: (board: Board) => Receive;
+  readonly withAccess?: (board: Board) => WithAccess;
   readonly proxied?: readonly string[];
   readonly board?: (board: Board) => Board;
 }
@@ -38,6 +40,7 @@ export async function newServed(options: ServedOptions = {}): Promise<Served> {
     board,
     policy: { ...defaultPolicy, server: { ...defaultPolicy.server, ...limits } },
     receive: receive?.(board) ?? noTriggers,
+    withAccess: options.withAccess?.(board) ?? noOperations,
     host: '127.0.0.1',
     port: 0,
     tls: null,
@@ -56,6 +59,9 @@ export async function newServed(options: ServedOptions = {}): Promise<Served> {
     },
   };
 }
+
+/** For tests that need no repository. */
+const noOperations: WithAccess = () => Promise.reject(new Error('This test has no repository'));
 
 const noTriggers: Receive = () => Promise.reject(new Error('This test has no triggers'));
 

@@ -11,6 +11,7 @@ import { type AgentName, type BranchName, type ResourceName, type TaskId, brand 
 import type { Landing } from '../queue/rules/landing.ts';
 import { splitTarget, targetIn } from '../queue/rules/target-name.ts';
 import { type PlacedTask, repositoryOf } from '../tasks/rules/repository.ts';
+import { over } from './over.ts';
 import { type Board, type BoardReader, type BoardTransaction, BoardUnavailable } from './port.ts';
 import type { BoardEvent, RecordKind, Records } from './rules/event.ts';
 
@@ -75,17 +76,6 @@ class WorkElsewhere extends BoardUnavailable {
       root === null ? `copse show ${id}` : `Run git there: cd ${shellWord(root)}`,
     );
   }
-}
-
-/** Methods of classes keep their `this`. */
-function over<T extends object>(whole: T, own: Partial<T>): T {
-  return new Proxy(whole, {
-    get(target, name) {
-      if (name in own) return Reflect.get(own, name) as unknown;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
 }
 
 function reading(

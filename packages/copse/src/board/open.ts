@@ -39,7 +39,7 @@ export interface OpenOptions extends ConnectionOptions {
 
 export async function openBoard(
   address: BoardAddress,
-  policy: Pick<Policy, 'board' | 'lease' | 'nodes'>,
+  policy: Pick<Policy, 'board' | 'lease' | 'nodes' | 'keptAnswers'>,
   fresh: NewBoard,
   { mayMigrate, isForced = false, onMigrated, ...connection }: OpenOptions = {},
 ): Promise<Board> {
@@ -68,7 +68,10 @@ export async function openBoard(
 }
 
 /** Undefined when the board has to be made or migrated. */
-function openCurrent(file: string, policy: Pick<Policy, 'board' | 'lease'>): Board | undefined {
+function openCurrent(
+  file: string,
+  policy: Pick<Policy, 'board' | 'lease' | 'keptAnswers'>,
+): Board | undefined {
   const connection = connect(file, policy.board);
   let board: Board | undefined;
   try {

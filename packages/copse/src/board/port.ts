@@ -2,10 +2,12 @@
  * The board: the shared record of all tasks, sessions, landings, ledger entries and events.
  *
  * There is one way to change it: `record` events inside `transact`. The events and the records that they change are
- * written in one transaction, so there is no state without its event and no event without its state. Two writes are
- * not events: renewals of a lease and heartbeats of a machine, because they change nothing but a time.
+ * written in one transaction, so there is no state without its event and no event without its state. Three writes are
+ * not events: renewals of a lease and heartbeats of a machine, because they change nothing but a time, and answers that
+ * are kept for a day.
  */
 
+import type { KeptAnswer, KeyedRequest, KeyTaken } from './rules/keyed-request.ts';
 import type { BoardLine } from './rules/board-line.ts';
 import type { Check } from '../queue/rules/check.ts';
 import type { Lease, Renewal } from '../tasks/rules/claim.ts';
@@ -120,6 +122,8 @@ export interface BoardTransaction extends BoardReader {
   /** Also true for ids of deleted tasks, which are never given out again. */
   wasUsed(id: string): Promise<boolean>;
   record(by: Author, events: readonly BoardEvent[]): Promise<void>;
+  /** With this transaction, the keyed request counts as carried out. False: another request took its key over. */
+  useKey(request: KeyedRequest): Promise<boolean>;
 }
 
 export interface Board extends BoardReader {
@@ -133,6 +137,10 @@ export interface Board extends BoardReader {
   seeNode(id: NodeId): Promise<Timestamp>;
   /** How long each node has not been heard from, by the clock of the board's server; absent: never. */
   silences(): Promise<ReadonlyMap<NodeId, number>>;
+  /** What became of an earlier request with this key; none: this request carries it out. */
+  takeKey(request: KeyedRequest, at: Timestamp): Promise<KeyTaken>;
+  /** A refusal after a change is kept; one without a change frees the key. A fault is never kept. */
+  keepAnswer(request: KeyedRequest, answer: KeptAnswer): Promise<void>;
   /** Calls `wake` soon after any process recorded an event. May call it without a change. */
   onChange(wake: () => void): Promise<Subscription>;
   /** Everything that `read` reads is true at one event number; writers are not blocked. */

@@ -13,7 +13,7 @@ export { openSqlite } from './sqlite/sqlite.ts';
 
 export function wholeBoard(
   connection: SqliteConnection,
-  policy: Pick<Policy, 'board' | 'lease'>,
+  policy: Pick<Policy, 'board' | 'lease' | 'keptAnswers'>,
 ): WholeBoard {
   const engine = openSqlite(connection);
   return { board: new KyselyBoard(engine, policy), ask: askOf(engine.db, engine.dialect) };

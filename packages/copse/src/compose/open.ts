@@ -89,6 +89,8 @@ export interface OpenContextOptions {
   readonly isRunner?: boolean;
   /** For commands that put back a board that was lost: they begin with an empty one. */
   readonly mayReplaceLost?: boolean;
+  /** A board that is open already, and that the caller of this closes as its own. */
+  readonly lent?: Board | undefined;
   /** For `copse board migrate`. */
   readonly migration?: {
     readonly isForced: boolean;
@@ -100,7 +102,7 @@ export interface OpenContextOptions {
 export async function openContext(
   surroundings: Surroundings,
   known?: Policy,
-  { mayReplaceLost = false, patience, isRunner = false, migration }: OpenContextOptions = {},
+  { mayReplaceLost = false, patience, isRunner = false, migration, lent }: OpenContextOptions = {},
 ): Promise<Context> {
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
@@ -110,6 +112,8 @@ export async function openContext(
   const repository = requireRepository(surroundings);
   const ofAttempt = known ?? attemptSettings(repository, surroundings)?.policy;
   const { address, policy } = await settingsOf(repository, surroundings, ofAttempt);
+  const by = authorFrom(surroundings.env);
+  if (lent !== undefined) return { board: lent, clock: systemClock, random: systemRandom, policy, by };
   if (address.engine === 'sqlite') {
     if (!mayReplaceLost && isWithoutBoard(address.file)) await refuseLost(repository, address.file);
     prepareFolder(repository);
@@ -123,7 +127,7 @@ export async function openContext(
       { mayMigrate: (from, to) => refuseMigration(repository, from, to), isRunner, bell, ...migration },
     );
   const board = patience === undefined ? await open() : await openWaiting(open, patience, { isRunner });
-  return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
+  return { board, clock: systemClock, random: systemRandom, policy, by };
 }
 
 /** A person who starts an orchestrator is told at once that the board cannot be reached; a runner waits. */
@@ -176,7 +180,11 @@ export async function openWorkspaceContext(
 }
 
 /** The same in another repository, with the settings of the agent that works there; of no agent, if that was changed since. */
-export async function openWorkspacesAt(surroundings: Surroundings, root: string): Promise<WorkspaceContext> {
+export async function openWorkspacesAt(
+  surroundings: Surroundings,
+  root: string,
+  lent?: Board,
+): Promise<WorkspaceContext> {
   const board = requireRepository(surroundings);
   const rootOf = await rootsOf(board, surroundings);
   const config = await configOf(board);
@@ -184,7 +192,7 @@ export async function openWorkspacesAt(surroundings: Surroundings, root: string)
   const agent = name === undefined ? undefined : effectiveAgent(config, name);
   const repository = existsSync(root) ? findRepository(root) : undefined;
   if (repository === undefined) throw new RepositoryGone(root);
-  return openWorkspaceContext(surroundings, { ...(agent && { agent }), at: { repository } });
+  return openWorkspaceContext(surroundings, { ...(agent && { agent }), at: { repository }, lent });
 }
 
 /** With the git directory that it uses: one more would have caches and long-lived gits of its own. */
@@ -201,10 +209,10 @@ export async function openWorkspaces(
   const ofBoard = requireRepository(surroundings);
   const { home } = ofBoard;
   const { agent, policy } = known.agent ? known : (attemptSettings(ofBoard, surroundings) ?? known);
-  const { mayReplaceLost = false, patience, isRunner = false } = known;
+  const { mayReplaceLost = false, patience, isRunner = false, lent } = known;
   const repository = known.at?.repository ?? repositoryFor(ofBoard, agent, surroundings) ?? ofBoard;
   const root = repository.commonDir === ofBoard.commonDir ? null : repository.configFolder;
-  const open = () => openContext(surroundings, policy, { mayReplaceLost, patience, isRunner });
+  const open = () => openContext(surroundings, policy, { mayReplaceLost, patience, isRunner, lent });
   const whole = known.at?.context ?? (await open());
   const rootOf = await rootsOf(ofBoard, surroundings, known.at ? undefined : agent);
   const context = { ...whole, board: boardOfRepository(whole.board, { root, rootOf }) };

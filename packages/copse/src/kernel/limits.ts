@@ -266,6 +266,14 @@ export const limits = {
   },
 
   /** `copse serve`: what clients may send, and how long each step may take. */
+  /** Answers to requests with a key. The oldest are forgotten first. */
+  keptAnswers: {
+    forMs: DAY,
+    most: 1_000,
+    bytes: 32 * MEGABYTE,
+    /** After it, an answer that was not kept counts as lost: its server was killed. */
+    pendingMs: MINUTE,
+  },
   server: {
     headerBytes: 16 * KILOBYTE,
     bodyBytes: MEGABYTE,
@@ -285,6 +293,8 @@ export const limits = {
     farewellMs: 2 * SECOND,
     /** For the last words of a server that stops. */
     stopMs: 300,
+    /** Work of requests that a server which stops waits for; what is cut then is finished later, as after a crash. */
+    lastWorkMs: 5 * SECOND,
     codeMs: 5 * MINUTE,
     codeBytes: KILOBYTE,
     codeTries: 10,

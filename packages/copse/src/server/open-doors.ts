@@ -10,9 +10,8 @@ import type { Policy } from '../kernel/policy.ts';
 import { type HttpAnswer, json, problemAnswer, refusedAnswer } from './answer.ts';
 import { readBody } from './body.ts';
 import type { ServerKeys } from './keys.ts';
-import { API } from './routes.ts';
 import { problem } from './rules/problem.ts';
-import { type RequestTarget, matchPath } from './rules/target.ts';
+import { API, type RequestTarget, matchPath } from './rules/target.ts';
 
 export type Receive = (name: string, request: TriggerRequest) => Promise<Outcome<Received>>;
 

@@ -3,14 +3,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Board } from '../board/port.ts';
+import type { KeyedRequest } from '../board/rules/keyed-request.ts';
 import type { Policy } from '../kernel/policy.ts';
+import type { Access } from '../operations/access.ts';
 import { type HttpAnswer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
 import type { Feed } from './events/feed.ts';
 import { streamAsSse } from './events/sse.ts';
 import type { ServerKeys } from './keys.ts';
-import { metricsText } from './rules/metrics.ts';
+import type { Once } from './once.ts';
+import { isKnownTag } from './rules/etag.ts';
+import { type OperationCounts, metricsText } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
-import { type RequestTarget, matchPath, parseCursor } from './rules/target.ts';
+import { API, type RequestTarget, matchPath, parseCursor } from './rules/target.ts';
 import type { Snapshots } from './snapshot.ts';
 
 export interface Call {
@@ -29,10 +33,16 @@ export interface ServedParts {
   readonly counts: Counts;
   /** Of this start: answers of another start are never taken for answers of this one. */
   readonly mark: string;
+  readonly withAccess: WithAccess;
+  readonly once: Once;
+  readonly onProblem: (text: string) => void;
   readonly url: () => string;
   readonly connections: () => Promise<number>;
   readonly signal: AbortSignal;
 }
+
+/** With the keyed request, if it is one, whose key every change of it uses. */
+export type WithAccess = <T>(work: (access: Access) => Promise<T>, keyed?: KeyedRequest) => Promise<T>;
 
 export interface Counts {
   landed: number;
@@ -40,6 +50,7 @@ export interface Counts {
   streams: number;
   droppedSlow: number;
   refused: number;
+  readonly operations: OperationCounts;
 }
 
 export interface Route {
@@ -49,13 +60,12 @@ export interface Route {
   readonly answer: (serving: ServedParts, call: Call) => Promise<HttpAnswer | undefined>;
 }
 
-export const API = '/api/v1';
-
 export const ownRoutes: readonly Route[] = [
   { method: 'GET', path: `${API}/snapshot`, answer: snapshot },
   { method: 'GET', path: `${API}/events`, answer: events },
   { method: 'POST', path: `${API}/ticket`, answer: ticket },
   { method: 'POST', path: `${API}/code`, answer: code },
+  { method: 'GET', path: `${API}/openapi.json`, answer: openapi },
   { method: 'GET', path: '/metrics', answer: metrics },
 ];
 
@@ -69,10 +79,13 @@ export async function answerOf(
     const parameters = matchPath(route.path, call.target.segments);
     return parameters === undefined ? [] : [{ route, parameters }];
   });
-  const found = fitting.find(({ route }) => route.method === method);
+  // `/tasks/next` is no task of that name.
+  const found = fitting
+    .filter(({ route }) => route.method === method)
+    .toSorted((a, b) => Object.keys(a.parameters).length - Object.keys(b.parameters).length)[0];
   if (found !== undefined) return found.route.answer(serving, { ...call, parameters: found.parameters });
   if (fitting.length === 0) return noSuchPath();
-  const allow = fitting.map(({ route }) => route.method).join(', ');
+  const allow = [...new Set(fitting.map(({ route }) => route.method))].join(', ');
   return problemAnswer(problem('method_not_allowed', `This path takes ${allow}.`), { allow });
 }
 
@@ -83,9 +96,8 @@ export function noSuchPath(): HttpAnswer {
 async function snapshot({ snapshots, feed, mark }: ServedParts, { request }: Call): Promise<HttpAnswer> {
   const { at, json: body } = await snapshots.read();
   const etag = `"${mark}-${feed.latest.term}-${at}"`;
-  const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === etag) ?? false;
   const headers = { etag };
-  return isKnown
+  return isKnownTag(request.headers['if-none-match'], etag)
     ? { status: 304, type: 'application/json', body: '', headers }
     : { status: 200, type: 'application/json', body, headers };
 }
@@ -137,6 +149,15 @@ function ticket({ keys, limits }: ServedParts): Promise<HttpAnswer> {
 
 function code({ keys, limits, url }: ServedParts): Promise<HttpAnswer> {
   return Promise.resolve(json({ url: `${url()}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201));
+}
+
+async function openapi(_: ServedParts, { request }: Call): Promise<HttpAnswer> {
+  const { servedOpenApi } = await import('./api/openapi.ts');
+  const { body, etag } = await servedOpenApi();
+  const headers = { etag };
+  return isKnownTag(request.headers['if-none-match'], etag)
+    ? { status: 304, type: 'application/json', body: '', headers }
+    : { status: 200, type: 'application/json', body, headers };
 }
 
 async function metrics({ board, feed, counts, connections }: ServedParts): Promise<HttpAnswer> {

@@ -11,19 +11,21 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Board } from '../board/port.ts';
-import { Unavailable } from '../kernel/unavailable.ts';
-import { OperationFailed } from '../operations/failure.ts';
+import { operations } from '../operations/registry.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { type HttpAnswer, problemAnswer, rawAnswer, refusedAnswer, write } from './answer.ts';
+import { operationRoutes } from './api/routes.ts';
+import { explain } from './explain.ts';
 import { type StreamStart, Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
 import { ServerKeys } from './keys.ts';
+import { Once } from './once.ts';
 import { OpenDoors, type Receive } from './open-doors.ts';
 import {
-  API,
   type Counts,
   type Route,
   type ServedParts,
+  type WithAccess,
   answerOf,
   badCursor,
   cursorIn,
@@ -31,14 +33,16 @@ import {
   ownRoutes,
 } from './routes.ts';
 import { type Doors, bearerOf, bracketed, checkHead, doorsOf } from './rules/entry.ts';
+import { OperationCounts } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
-import { matchPath, parseTarget } from './rules/target.ts';
+import { API, matchPath, parseTarget } from './rules/target.ts';
 import { Snapshots } from './snapshot.ts';
 
 export interface ServerOptions {
   readonly board: Board;
   readonly policy: Pick<Policy, 'board' | 'server'>;
   readonly receive: Receive;
+  readonly withAccess: WithAccess;
   /** Where to listen. */
   readonly host: string;
   readonly port: number;
@@ -64,7 +68,14 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const { board, policy } = options;
   const limits = policy.server;
   const stop = new AbortController();
-  const counts: Counts = { landed: 0, crashed: 0, streams: 0, droppedSlow: 0, refused: 0 };
+  const counts: Counts = {
+    landed: 0,
+    crashed: 0,
+    streams: 0,
+    droppedSlow: 0,
+    refused: 0,
+    operations: new OperationCounts(),
+  };
   const feed = await Feed.open(board, {
     policy,
     signal: stop.signal,
@@ -90,6 +101,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     limits,
     counts,
     snapshots: new Snapshots(board),
+    withAccess: options.withAccess,
+    once: new Once(board, options.onProblem),
+    onProblem: options.onProblem,
     mark: randomBytes(6).toString('hex'),
     url: () => url,
     connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
@@ -115,6 +129,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       server.closeIdleConnections();
       await Promise.all([closed, ended.catch(() => {})]);
       clearTimeout(timer);
+      // The board is closed after this.
+      await entrance.worked(limits.lastWorkMs);
     },
   };
 }
@@ -150,10 +166,11 @@ class Entrance {
   readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
-  readonly #routes: readonly Route[] = ownRoutes;
+  readonly #routes: readonly Route[] = [...ownRoutes, ...operationRoutes(operations)];
   readonly #sockets: WebSocketServer;
   readonly #onProblem: ServerOptions['onProblem'];
   readonly #told = new Set<string>();
+  readonly #working = new Set<Promise<unknown>>();
 
   constructor(serving: ServedParts, doors: Doors, { receive, onProblem }: ServerOptions) {
     this.#serving = serving;
@@ -189,6 +206,14 @@ class Entrance {
     for (const client of this.#sockets.clients) client.terminate();
   }
 
+  /** Until the work of all requests has ended, whether their clients are there or not. */
+  async worked(mostMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, mostMs)));
+    await Promise.race([Promise.allSettled(this.#working), late]);
+    clearTimeout(timer);
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy());
     const timer = setTimeout(() => {
@@ -196,7 +221,9 @@ class Entrance {
       else write(response, late());
     }, this.#serving.limits.requestMs);
     response.once('close', () => clearTimeout(timer));
-    const answer = await this.#answer(request, response, () => clearTimeout(timer));
+    const work = this.#answer(request, response, () => clearTimeout(timer));
+    this.#working.add(work);
+    const answer = await work.finally(() => this.#working.delete(work));
     if (answer === undefined || response.writableEnded) return;
     if (answer === refusedAnswer) this.#serving.counts.refused += 1;
     // A body that was not read, and is too large to be thrown away, ends the connection.
@@ -279,25 +306,21 @@ class Entrance {
   }
 
   #explain(error: unknown): HttpAnswer {
-    if (error instanceof OperationFailed) {
-      const { code, reason, next } = error.failure;
-      return problemAnswer(problem(code, reason, ...next));
-    }
-    if (error instanceof Unavailable)
-      return problemAnswer(problem('unavailable', error.message, error.remedy));
-    this.#onProblem(
-      `A request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    );
-    return problemAnswer(
-      problem('unexpected', 'The server made a mistake; its terminal says more.', 'copse doctor'),
-    );
+    return explain(error, this.#onProblem);
   }
 }
 
 function late(): HttpAnswer {
-  return problemAnswer(problem('unavailable', 'The board did not answer in time.', 'copse doctor'), {
-    connection: 'close',
-  });
+  return problemAnswer(
+    problem(
+      'late',
+      'There is no answer yet. The work goes on: look for its result.',
+      'copse events --last 5',
+    ),
+    {
+      connection: 'close',
+    },
+  );
 }
 
 function isSmall({ headers }: IncomingMessage, mostBytes: number): boolean {

@@ -15,6 +15,7 @@ import * as mergeQueues from './0005-merge-queues.ts';
 import * as nodes from './0006-nodes.ts';
 import * as schedules from './0007-schedules.ts';
 import * as items from './0008-items.ts';
+import * as keptAnswers from './0009-kept-answers.ts';
 import type { migratedVersion } from './version.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
@@ -28,6 +29,7 @@ const all = [
   nodes.up,
   schedules.up,
   items.up,
+  keptAnswers.up,
 ] as const;
 
 export const migrations: readonly Migration[] = all satisfies { readonly length: typeof migratedVersion };

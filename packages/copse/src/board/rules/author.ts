@@ -37,6 +37,19 @@ export function isPerson(env: Environment): boolean {
   return !env['COPSE_SESSION_ID'] && !env['COPSE_SANDBOX'] && env[FOR_SESSION] === undefined;
 }
 
+/** The environment of the person who started this process, without the session and the task that it may belong to. */
+export function asPerson(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !OF_SESSIONS.has(name)));
+}
+
+const OF_SESSIONS = new Set([
+  'COPSE_SESSION_ID',
+  'COPSE_TOKEN',
+  'COPSE_TASK_ID',
+  'COPSE_ATTEMPT_ID',
+  'COPSE_SETTINGS_OF',
+]);
+
 /** The task of the environment. */
 export function taskFrom(env: Environment): TaskId | undefined {
   return parseTaskId(env['COPSE_TASK_ID'] ?? '');

@@ -2,6 +2,7 @@
 
 import { sql } from 'kysely';
 
+import type { KeptAnswer, KeyedRequest, KeyTaken } from '../rules/keyed-request.ts';
 import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
 import {
@@ -26,6 +27,7 @@ import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
 import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
+import { keepAnswer, takeKey } from './kept-answers.ts';
 import { requireCurrent } from './migrate.ts';
 import { raiseTerm } from './raise-term.ts';
 import { Reader, leaseFromRow } from './reader.ts';
@@ -35,7 +37,7 @@ import type { Queries } from './schema.ts';
 
 const NOT_NULL_VIOLATION = '23502';
 
-type BoardPolicy = Pick<Policy, 'board' | 'lease'>;
+type BoardPolicy = Pick<Policy, 'board' | 'lease' | 'keptAnswers'>;
 
 export class KyselyBoard extends Reader implements Board {
   readonly engine: 'sqlite' | 'postgres';
@@ -101,6 +103,15 @@ export class KyselyBoard extends Reader implements Board {
       .where('seen_at', 'is not', null)
       .execute();
     return new Map(rows.map(({ id, silent }) => [brand<NodeId>(id), Math.max(0, silent)]));
+  }
+
+  takeKey(request: KeyedRequest, at: Timestamp): Promise<KeyTaken> {
+    const { locksRows } = this.#engine;
+    return this.#write((db) => takeKey(db, request, { at, locksRows, limits: this.#policy.keptAnswers }));
+  }
+
+  async keepAnswer(request: KeyedRequest, answer: KeptAnswer): Promise<void> {
+    await this.#write((db) => keepAnswer(db, request, answer));
   }
 
   onChange(wake: () => void): Promise<Subscription> {

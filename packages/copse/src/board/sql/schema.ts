@@ -66,6 +66,20 @@ export interface BoardTables {
   items: OfTask & { source: string };
   schedules: Row & { agent: string; next_at: number | null; created_at: number };
   deliveries: Row & { created_at: number };
+  answers: {
+    /** The digest of the key. */
+    id: string;
+    /** The digest of the operation and its input. */
+    input: string;
+    /** The request that carries it out. */
+    owner: string;
+    begun_at: number;
+    /** 1 when a transaction of the request was committed. */
+    used: number;
+    status: number | null;
+    body: string | null;
+    bytes: number;
+  };
 }
 
 export type Queries = Kysely<BoardTables>;

@@ -20,6 +20,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import type { Session } from '../../agents/rules/session/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { BoardTransaction, ReadyQuery } from '../port.ts';
+import type { KeyedRequest } from '../rules/keyed-request.ts';
 import type { Engine } from './engine.ts';
 import { nextReadyStatement } from './next-ready.ts';
 import { Reader } from './reader.ts';
@@ -99,6 +100,17 @@ export class Writer extends Reader implements BoardTransaction {
       query`select number from {events} where task = ${id} or (task is null and subject = ${id}) limit 1`,
     );
     return row !== undefined;
+  }
+
+  async useKey({ id, owner }: KeyedRequest): Promise<boolean> {
+    const used = await this.#transaction
+      .updateTable('answers')
+      .set({ used: 1 })
+      .where('id', '=', id)
+      .where('owner', '=', owner)
+      .returning('id')
+      .executeTakeFirst();
+    return used !== undefined;
   }
 
   async record(by: Author, events: readonly BoardEvent[]): Promise<void> {

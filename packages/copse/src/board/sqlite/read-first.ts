@@ -9,6 +9,7 @@ import type { Renewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { migratedVersion } from '../migrations/version.ts';
 import type { BackedUp, Board, BoardReader, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
+import type { KeptAnswer, KeyedRequest, KeyTaken } from '../rules/keyed-request.ts';
 import type { BoardLine } from '../rules/board-line.ts';
 import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type BoardServer, type BoardTerm, onlyTerm } from '../rules/term.ts';
@@ -65,6 +66,14 @@ class ReadFirstBoard extends Reader implements Board {
 
   async silences(): Promise<ReadonlyMap<NodeId, number>> {
     return (await this.#all()).silences();
+  }
+
+  async takeKey(request: KeyedRequest, at: Timestamp): Promise<KeyTaken> {
+    return (await this.#all()).takeKey(request, at);
+  }
+
+  async keepAnswer(request: KeyedRequest, answer: KeptAnswer): Promise<void> {
+    return (await this.#all()).keepAnswer(request, answer);
   }
 
   async onChange(wake: () => void): Promise<Subscription> {

@@ -1,24 +1,8 @@
-/** A refusal because of a task's status was decided from the status alone. What works instead, `copse why` knows better. */
-
-import { sessionFrom } from '../../board/rules/author.ts';
-import { withLook } from '../../compose/look.ts';
-import { nextSteps } from '../../explain/next-steps.ts';
-import { type TaskId, brand } from '../../kernel/ids.ts';
-import { Unavailable } from '../../kernel/unavailable.ts';
+import { withAccess } from '../../compose/operations/access.ts';
 import type { Failure } from '../../operations/failure.ts';
+import { withNextSteps as withNextStepsBy } from '../../operations/refused.ts';
 import type { Cli } from '../invocation.ts';
 
-/** Agents keep the commands of the refusal: most of those for people are refused to them. */
 export async function withNextSteps(cli: Cli, failure: Failure): Promise<Failure> {
-  if (failure.task === undefined || sessionFrom(cli.env) !== undefined) return failure;
-  const id = brand<TaskId>(failure.task);
-  try {
-    return await withLook(cli, async (context) => {
-      const task = await context.board.get('task', id);
-      return task === undefined ? failure : { ...failure, next: await nextSteps(context, task) };
-    });
-  } catch (error) {
-    if (error instanceof Unavailable) return failure;
-    throw error;
-  }
+  return withAccess(cli, (access) => withNextStepsBy(access, failure));
 }

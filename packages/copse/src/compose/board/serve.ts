@@ -4,17 +4,22 @@ import { homedir } from 'node:os';
 
 import type { Patience } from '../../board/patient.ts';
 import type { Context } from '../../board/context.ts';
+import { lentBoard } from '../../board/lent.ts';
+import { asPerson } from '../../board/rules/author.ts';
 import { receiveRequest } from '../../intake/act/triggers.ts';
 import type { TriggerDefinition } from '../../intake/rules/trigger.ts';
 import { openSignatures } from '../../intake/signatures/verify.ts';
 import { privateCache } from '../../kernel/system/private-cache.ts';
 import type { Receive } from '../../server/open-doors.ts';
+import type { WithAccess } from '../../server/routes.ts';
+import { withAccess } from '../operations/access.ts';
 import { type Surroundings, configOf, openContext, requireRepository } from '../open.ts';
 import { intakeOf } from '../run/intake.ts';
 
 export interface ServedBoard {
   readonly context: Context;
   readonly receive: Receive;
+  readonly withAccess: WithAccess;
   /** For tokens; undefined when this user has no private place. */
   readonly tokenFolder: string | undefined;
 }
@@ -46,10 +51,13 @@ export async function openServedBoard(
     return triggers;
   };
   await triggersNow();
+  // The token of the server is a person's, and answers do not depend on the folder in which the server was started.
+  const person = { cwd: repository.configFolder, env: asPerson(env) };
   return {
     context,
     receive: async (name, request) =>
       receiveRequest(context, { triggers: await triggersNow() }, signatures, { name, request }),
+    withAccess: (work, keyed) => withAccess(person, work, lentBoard(context.board, keyed)),
     tokenFolder: privateCache(env, 'copse-serve'),
   };
 }

@@ -1,8 +1,9 @@
-/** What operations of the command line work with. Everything but the board is loaded when an operation asks for it. */
+/** The contexts that operations work with. Everything but the board is loaded when an operation asks for it. */
 
 import { existsSync } from 'node:fs';
 
 import type { Context } from '../../board/context.ts';
+import type { Board } from '../../board/port.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import type { Access, CloneHere } from '../../operations/access.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
@@ -18,18 +19,19 @@ import {
   worktreeNameOf,
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
-import type { OpenRun } from '../run/run.ts';
+import type { OpenRun, OpenRunOptions } from '../run/run.ts';
 import type { UndoContext } from '../../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { ListContext } from '../../workspaces/act/worktree-list.ts';
 import type { SweepContext } from '../../workspaces/sweep/context.ts';
 
-/** Closes at the end what was opened meanwhile. */
+/** Closes at the end what was opened meanwhile; `lent` is a board that is open already. */
 export async function withAccess<T>(
   surroundings: Surroundings,
   work: (access: Access) => Promise<T>,
+  lent?: Board,
 ): Promise<T> {
-  const access = new OwnAccess(surroundings);
+  const access = new OwnAccess(surroundings, lent);
   try {
     return await work(access);
   } finally {
@@ -41,29 +43,31 @@ class OwnAccess implements Access {
   readonly env: Access['env'];
   readonly here: CloneHere;
   readonly #surroundings: Surroundings;
+  readonly #lent: Board | undefined;
   readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
   #look: Promise<LookContext> | undefined;
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: Surroundings, lent: Board | undefined) {
+    this.#lent = lent;
     this.env = surroundings.env;
     this.here = hereOf(surroundings);
     this.#surroundings = surroundings;
   }
 
   async board<T>(work: (context: Context) => Promise<T>): Promise<T> {
-    this.#board ??= openContext(this.#surroundings);
+    this.#board ??= openContext(this.#surroundings, undefined, { lent: this.#lent });
     return work(await this.#board);
   }
 
   async look<T>(work: (context: LookContext) => Promise<T>): Promise<T> {
-    this.#look ??= openLooking(this.#surroundings);
+    this.#look ??= openLooking(this.#surroundings, this.#lent);
     return work(await this.#look);
   }
 
   async workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
-    this.#workspaces ??= openWorkspaceContext(this.#surroundings);
+    this.#workspaces ??= openWorkspaceContext(this.#surroundings, { lent: this.#lent });
     return work(await this.#workspaces);
   }
 
@@ -71,7 +75,7 @@ class OwnAccess implements Access {
     return this.workspaces(async (context) => {
       const root = (await context.board.get('task', task))?.repository;
       if (root === undefined || root === context.root) return work(context);
-      const there = await openWorkspacesAt(this.#surroundings, root);
+      const there = await openWorkspacesAt(this.#surroundings, root, this.#lent);
       try {
         return await work(there);
       } finally {
@@ -104,7 +108,7 @@ class OwnAccess implements Access {
     work: (context: RunContext) => Promise<T>,
     { command }: { readonly command?: string | undefined } = {},
   ): Promise<T> {
-    const open = this.#runs.get(command) ?? openRunning(this.#surroundings, command);
+    const open = this.#runs.get(command) ?? openRunning(this.#surroundings, { command, lent: this.#lent });
     this.#runs.set(command, open);
     return work((await open).context);
   }
@@ -126,14 +130,17 @@ function opened<T>(results: readonly PromiseSettledResult<T | undefined>[]): rea
   return results.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
 }
 
-async function openLooking(surroundings: Surroundings): Promise<LookContext> {
+async function openLooking(surroundings: Surroundings, lent: Board | undefined): Promise<LookContext> {
   const { openLook } = await import('../look.ts');
-  return (await openLook(surroundings)).context;
+  return (await openLook(surroundings, { lent })).context;
 }
 
-async function openRunning(surroundings: Surroundings, command: string | undefined): Promise<OpenRun> {
+async function openRunning(
+  surroundings: Surroundings,
+  options: Pick<OpenRunOptions, 'command' | 'lent'>,
+): Promise<OpenRun> {
   const { openRun } = await import('../run/run.ts');
-  return openRun(surroundings, { command });
+  return openRun(surroundings, options);
 }
 
 function hereOf(surroundings: Surroundings): CloneHere {

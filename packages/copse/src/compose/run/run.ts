@@ -8,6 +8,7 @@ import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import { type OtherRepositories, RepositoryGone, type RunContext } from '../../queue/context.ts';
+import type { Board } from '../../board/port.ts';
 import type { Patience } from '../../board/patient.ts';
 import {
   type Repository,
@@ -49,6 +50,8 @@ export interface OpenRunOptions {
   readonly asNode?: boolean;
   /** Waits for a board whose server is away. */
   readonly patience?: Patience;
+  /** A board that is open already. */
+  readonly lent?: Board | undefined;
   /** Changes of the command line to the policy, for runners too. */
   readonly limited?: (policy: Policy) => Policy;
 }
@@ -63,7 +66,7 @@ export interface OpenRun {
 export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
   const settings = await settingsFor(repository, surroundings, options);
-  const opened = await openWorkspaces(surroundings, { patience: options.patience });
+  const opened = await openWorkspaces(surroundings, { patience: options.patience, lent: options.lent });
   const { agents, unusable, intake } = settings;
   const rootOf = await rootsOf(repository, surroundings);
   const { whole } = opened;

@@ -9,6 +9,7 @@ import type { Access, CloneHere } from '../access.ts';
 import { requirePlanId } from '../find.ts';
 import { findingView } from '../views/radar-views.ts';
 import { taskView } from '../views/views.ts';
+import { type TaskOrder, cursorText, isAfter, requireCursor, sorted } from './list-order.ts';
 import { type ListedFacts, NO_FACTS, loadFacts, loadFindings } from './list-facts.ts';
 
 interface Input {
@@ -19,6 +20,8 @@ interface Input {
   readonly all?: boolean | undefined;
   readonly sort?: TaskOrder | undefined;
   readonly limit?: number | undefined;
+  /** Only the tasks after those of the page that gave it. */
+  readonly cursor?: string | undefined;
 }
 
 export interface ListedTasks {
@@ -27,6 +30,8 @@ export interface ListedTasks {
   /** How many live tasks match, shown or not. */
   readonly liveCount: number;
   readonly hasMore: boolean;
+  /** For the next page; null when this is the last one. */
+  readonly cursor: string | null;
   readonly isFiltered: boolean;
   readonly facts: ReadonlyMap<TaskId, ListedFacts>;
   readonly findings: (task: TaskId) => readonly Finding[];
@@ -42,7 +47,8 @@ export async function act(access: Access, input: Input): Promise<ListedTasks> {
     };
     const { sort = 'status', limit = Infinity, all = false } = input;
     const recent = all ? undefined : context.policy.list.recentlyFinished;
-    const listed = await load(access.here, context, filter, { sort, limit, recent });
+    const after = input.cursor === undefined ? undefined : requireCursor(input.cursor, sort);
+    const listed = await load(access.here, context, filter, { sort, limit, recent, after });
     return { ...listed, live: await withStatesNow(access, listed.live) };
   });
 }
@@ -54,7 +60,7 @@ async function withStatesNow(access: Access, live: readonly TaskSummary[]): Prom
 }
 
 export function view(listed: ListedTasks) {
-  return { tasks: views(listed), hasMore: listed.hasMore };
+  return { tasks: views(listed), hasMore: listed.hasMore, cursor: listed.cursor };
 }
 
 function views({ live, finished, facts, findings }: ListedTasks) {
@@ -81,6 +87,7 @@ interface Order {
   readonly limit: number;
   /** How many finished tasks; undefined for all. */
   readonly recent: number | undefined;
+  readonly after: ReturnType<typeof requireCursor> | undefined;
 }
 
 async function load(
@@ -90,14 +97,20 @@ async function load(
   order: Order,
 ): Promise<ListedTasks> {
   const { board } = context;
-  const all = await board.tasks({ ...filter, finished: false, order: 'urgent' });
-  const live = sorted(all, order.sort).slice(0, order.limit);
-  const { finished, hasMore } = await loadFinished(board, filter, order, order.limit - live.length);
+  const { sort, limit, after } = order;
+  const isNext = after && isAfter(after, sort);
+  const all = after?.isFinished ? [] : await board.tasks({ ...filter, finished: false, order: 'urgent' });
+  const following = sorted(isNext ? all.filter(isNext) : all, sort);
+  const live = following.slice(0, limit);
+  const { finished, isCut, hasOlder } = await loadFinished(board, filter, order, limit - live.length);
+  const hasNext = isCut || live.length < following.length;
+  const last = finished.at(-1) ?? live.at(-1);
   return {
     live,
     finished,
     liveCount: all.length,
-    hasMore: hasMore || live.length < all.length,
+    hasMore: hasNext || hasOlder,
+    cursor: hasNext && last ? cursorText(last, sort) : null,
     isFiltered: Object.keys(filter).length > 0,
     facts: await loadFacts(here, context, live),
     findings: loadFindings(here),
@@ -105,9 +118,20 @@ async function load(
   };
 }
 
-async function loadFinished(board: Board, filter: TaskFilter, { sort, recent }: Order, room: number) {
-  // By another order, the first ones may be among the oldest.
-  const most = Math.min(recent ?? Infinity, sort === 'updated' || sort === 'status' ? room : Infinity);
+/** `isCut`: the next page has more of them. `hasOlder`: only a list of all finished tasks has the rest. */
+async function loadFinished(
+  board: Board,
+  filter: TaskFilter,
+  { sort, recent = Infinity, after }: Order,
+  room: number,
+): Promise<{
+  readonly finished: readonly TaskSummary[];
+  readonly isCut: boolean;
+  readonly hasOlder: boolean;
+}> {
+  // By another order, or after an earlier page, the first ones may be among the oldest.
+  const isLatestFirst = (sort === 'updated' || sort === 'status') && !after?.isFinished;
+  const most = Math.min(recent, isLatestFirst ? room : Infinity);
   const found = await board.tasks({
     ...filter,
     finished: true,
@@ -116,42 +140,8 @@ async function loadFinished(board: Board, filter: TaskFilter, { sort, recent }: 
     ...(most !== Infinity && { limit: most + 1 }),
   });
   const shown = found.slice(0, most);
-  const finished = (sort === 'status' ? shown : sorted(shown, sort)).slice(0, room);
-  return { finished, hasMore: finished.length < found.length };
-}
-
-/** Running tasks first, then tasks that need a person, then waiting ones. */
-const ranks: Readonly<Record<TaskStatus, number>> = {
-  in_progress: 1,
-  landing: 2,
-  stuck: 3,
-  needs_attention: 4,
-  failed: 5,
-  in_review: 6,
-  paused: 7,
-  ready: 8,
-  pending: 9,
-  done: 10,
-  cancelled: 10,
-};
-
-/** Equal ones stay as they came: the most urgent first. */
-const sorts = {
-  age: (a, b) => a.state.since - b.state.since,
-  priority: (a, b) => b.priority - a.priority,
-  status: (a, b) => ranks[a.state.status] - ranks[b.state.status],
-  title: (a, b) => compared(a.title.toLowerCase(), b.title.toLowerCase()),
-  updated: (a, b) => b.updatedAt - a.updatedAt,
-} as const satisfies Readonly<Record<string, (a: TaskSummary, b: TaskSummary) => number>>;
-
-export type TaskOrder = keyof typeof sorts;
-
-export const taskOrders = Object.keys(sorts) as readonly TaskOrder[];
-
-function sorted(tasks: readonly TaskSummary[], sort: TaskOrder): readonly TaskSummary[] {
-  return tasks.toSorted(sorts[sort]);
-}
-
-function compared(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
+  const following = sorted(after ? shown.filter(isAfter(after, sort)) : shown, sort);
+  const finished = following.slice(0, room);
+  const isCut = finished.length < following.length || (most < recent && shown.length < found.length);
+  return { finished, isCut, hasOlder: shown.length < found.length };
 }

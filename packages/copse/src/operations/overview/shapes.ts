@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { interruptions, openPhases } from '../../agents/rules/session/session.ts';
 import { agentName, taskOrHere, time, usage } from '../shapes/common.ts';
 import { artifact, ledgerEntry, process, question, status as taskStatus, task } from '../shapes/task.ts';
-import { taskOrders } from './list.ts';
+import { taskOrders } from './list-order.ts';
 
 const attention = z.enum(['permission', 'idle']).describe('It waits for a person.');
 const limit = z.int().min(1);
@@ -106,6 +106,7 @@ export const list = {
     all: z.boolean().optional().describe('All finished tasks, not only the latest.'),
     sort: z.enum(taskOrders).optional().describe('The default is status.'),
     limit: limit.optional().describe('At most so many tasks.'),
+    cursor: z.string().optional().describe('Of an earlier page: the tasks after it.'),
   }),
   output: z.strictObject({
     tasks: z.array(
@@ -121,6 +122,7 @@ export const list = {
       }),
     ),
     hasMore: z.boolean(),
+    cursor: z.string().nullable().describe('For the next page; null when this is the last one.'),
   }),
 };
 

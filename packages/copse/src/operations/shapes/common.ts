@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 
-export const time = z.iso.datetime().describe('A time, in UTC.');
+export const time = z.iso.datetime().meta({ id: 'Time', description: 'A time, in UTC.' });
 
 export const aTask = z.string().describe('The id of a task, or the unique beginning of one.');
 
@@ -19,4 +19,4 @@ export const usage = z
     output: z.number(),
     dollars: z.number().nullable().describe('Null when the vendor does not say.'),
   })
-  .describe('What agents used.');
+  .meta({ id: 'Usage', description: 'What agents used.' });

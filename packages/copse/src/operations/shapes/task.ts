@@ -6,7 +6,7 @@ import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { taskKinds, taskStatuses } from '../../tasks/rules/task.ts';
 import { time } from './common.ts';
 
-export const status = z.enum(taskStatuses);
+export const status = z.enum(taskStatuses).meta({ id: 'TaskStatus' });
 export const priority = z.enum(['p1', 'p2', 'p3', 'p4', 'p5']).describe('p5 is the most urgent.');
 
 const pullRequest = z.strictObject({
@@ -37,37 +37,39 @@ const origin = z.discriminatedUnion('kind', [
 ]);
 
 /** Lists leave the body out. */
-export const task = z.strictObject({
-  id: z.string(),
-  title: z.string(),
-  body: z.string().optional().describe('The whole assignment; absent in lists.'),
-  status,
-  since: time,
-  reason: z.string().nullable().describe('Why it is stuck, failed, cancelled or needs attention.'),
-  waiting: z.string().nullable().describe('Why it does not land.'),
-  pullRequest: pullRequest.nullable(),
-  worker: z
-    .strictObject({ agent: z.string(), node: z.string(), isByHand: z.boolean() })
-    .nullable()
-    .describe('Who works on it.'),
-  priority,
-  kind: z.enum(taskKinds),
-  dependsOn: z.array(z.string()),
-  areas: z.array(z.string()),
-  requires: z.array(z.string()),
-  plan: z.string().nullable(),
-  agent: z.string().nullable().describe('The only agent that may take it.'),
-  accept: z.array(z.string()),
-  workItem: z.strictObject({ source: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
-  session: z.string().nullable(),
-  addedBy: z.string().nullable().describe('The task whose agent added it.'),
-  origin: origin.nullable(),
-  moveTo: z.string().nullable().describe('The node that takes it next.'),
-  retries: z.number().describe('Crashes since the last success or restart.'),
-  notBefore: time.nullable(),
-  createdAt: time,
-  updatedAt: time,
-});
+export const task = z
+  .strictObject({
+    id: z.string(),
+    title: z.string(),
+    body: z.string().optional().describe('The whole assignment; absent in lists.'),
+    status,
+    since: time,
+    reason: z.string().nullable().describe('Why it is stuck, failed, cancelled or needs attention.'),
+    waiting: z.string().nullable().describe('Why it does not land.'),
+    pullRequest: pullRequest.nullable(),
+    worker: z
+      .strictObject({ agent: z.string(), node: z.string(), isByHand: z.boolean() })
+      .nullable()
+      .describe('Who works on it.'),
+    priority,
+    kind: z.enum(taskKinds),
+    dependsOn: z.array(z.string()),
+    areas: z.array(z.string()),
+    requires: z.array(z.string()),
+    plan: z.string().nullable(),
+    agent: z.string().nullable().describe('The only agent that may take it.'),
+    accept: z.array(z.string()),
+    workItem: z.strictObject({ source: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
+    session: z.string().nullable(),
+    addedBy: z.string().nullable().describe('The task whose agent added it.'),
+    origin: origin.nullable(),
+    moveTo: z.string().nullable().describe('The node that takes it next.'),
+    retries: z.number().describe('Crashes since the last success or restart.'),
+    notBefore: time.nullable(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Task' });
 
 export const question = z
   .strictObject({
@@ -78,31 +80,35 @@ export const question = z
     session: z.string(),
     since: time,
   })
-  .describe('A permission that an agent waits for.');
+  .meta({ id: 'Question', description: 'A permission that an agent waits for.' });
 
-export const ledgerEntry = z.strictObject({
-  id: z.string(),
-  task: z.string(),
-  session: z.string().nullable().describe('Null when a person wrote it.'),
-  kind: z.enum(ledgerKinds),
-  text: z.string(),
-  at: time,
-  undone: z.strictObject({ landing: z.string(), by: z.string() }).optional(),
-});
+export const ledgerEntry = z
+  .strictObject({
+    id: z.string(),
+    task: z.string(),
+    session: z.string().nullable().describe('Null when a person wrote it.'),
+    kind: z.enum(ledgerKinds),
+    text: z.string(),
+    at: time,
+    undone: z.strictObject({ landing: z.string(), by: z.string() }).optional(),
+  })
+  .meta({ id: 'LedgerEntry' });
 
-export const artifact = z.strictObject({
-  id: z.string(),
-  task: z.string(),
-  kind: z.enum(['commit', 'patch', 'file', 'uri']),
-  address: z.string(),
-  title: z.string().nullable(),
-  at: time,
-  content: z
-    .strictObject({ name: z.string(), bytes: z.number(), sha256: z.string(), node: z.string() })
-    .optional()
-    .describe('Of a file that Copse keeps.'),
-  session: z.string().nullable().optional().describe('Who added it; null for a person, absent for Copse.'),
-});
+export const artifact = z
+  .strictObject({
+    id: z.string(),
+    task: z.string(),
+    kind: z.enum(['commit', 'patch', 'file', 'uri']),
+    address: z.string(),
+    title: z.string().nullable(),
+    at: time,
+    content: z
+      .strictObject({ name: z.string(), bytes: z.number(), sha256: z.string(), node: z.string() })
+      .optional()
+      .describe('Of a file that Copse keeps.'),
+    session: z.string().nullable().optional().describe('Who added it; null for a person, absent for Copse.'),
+  })
+  .meta({ id: 'Artifact' });
 
 export const process = z.strictObject({
   node: z.string(),

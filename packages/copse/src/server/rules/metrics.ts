@@ -13,6 +13,21 @@ export interface Measured {
   readonly streams: number;
   readonly droppedSlow: number;
   readonly refused: number;
+  readonly operations: OperationCounts;
+}
+
+/** How often each operation was called, by the status of the answer. */
+export class OperationCounts {
+  readonly #counts = new Map<string, number>();
+
+  add(operation: string, status: number): void {
+    const labels = `operation="${operation}",status="${status}"`;
+    this.#counts.set(labels, (this.#counts.get(labels) ?? 0) + 1);
+  }
+
+  get lines(): readonly string[] {
+    return Array.from(this.#counts, ([labels, count]) => `copse_operations_total{${labels}} ${count}`);
+  }
 }
 
 export function metricsText(measured: Measured): string {
@@ -36,6 +51,13 @@ export function metricsText(measured: Measured): string {
     ...metric('copse_refused_requests_total', 'counter', 'Requests that were answered with 401.', [
       measured.refused,
     ]),
+    ...metric(
+      'copse_operations_total',
+      'counter',
+      'Requests for operations, by the status of the answer.',
+      [],
+    ),
+    ...measured.operations.lines,
   ];
   return `${lines.join('\n')}\n`;
 }

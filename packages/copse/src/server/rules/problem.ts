@@ -1,6 +1,7 @@
 /** Errors as application/problem+json (RFC 9457), with the sentence and the next commands of the command line. */
 
 import type { RefusalCode } from '../../kernel/decision.ts';
+import { splitRemark } from '../../kernel/shell.ts';
 
 export type ProblemCode =
   | RefusalCode
@@ -11,6 +12,12 @@ export type ProblemCode =
   | 'unexpected'
   | 'method_not_allowed'
   | 'too_large'
+  | 'unsupported_type'
+  | 'needs_confirmation'
+  | 'key_reused'
+  | 'key_pending'
+  | 'answer_lost'
+  | 'late'
   | 'busy';
 
 export interface Problem {
@@ -20,14 +27,20 @@ export interface Problem {
   readonly detail: string;
   readonly code: ProblemCode;
   readonly next: readonly string[];
+  /** The task whose status refused it. */
+  readonly task?: string;
+  /** Of an operation that destroys: how a person brings it back, or what stays. */
+  readonly undo?: string;
 }
 
-export function problem(code: ProblemCode, detail: string, ...next: readonly string[]): Problem {
-  const status = STATUSES[code];
+/** Programs get the commands without remarks for people. */
+export function problem(code: ProblemCode, detail: string, ...steps: readonly string[]): Problem {
+  const next = steps.map((step) => splitRemark(step).command);
+  const status = problemStatuses[code];
   return { type: 'about:blank', title: TITLES[status], status, detail, code, next };
 }
 
-const STATUSES = {
+export const problemStatuses = {
   not_found: 404,
   wrong_status: 409,
   fenced: 409,
@@ -47,10 +60,16 @@ const STATUSES = {
   unexpected: 500,
   method_not_allowed: 405,
   too_large: 413,
+  unsupported_type: 415,
+  needs_confirmation: 428,
+  key_reused: 422,
+  key_pending: 409,
+  answer_lost: 409,
+  late: 503,
   busy: 503,
 } as const satisfies Record<ProblemCode, number>;
 
-const TITLES: Readonly<Record<(typeof STATUSES)[ProblemCode], string>> = {
+const TITLES: Readonly<Record<(typeof problemStatuses)[ProblemCode], string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -58,6 +77,9 @@ const TITLES: Readonly<Record<(typeof STATUSES)[ProblemCode], string>> = {
   405: 'Method Not Allowed',
   409: 'Conflict',
   413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  428: 'Precondition Required',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };

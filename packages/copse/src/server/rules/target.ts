@@ -1,5 +1,8 @@
 /** The target of a request: its path and its query, or undefined for any that no route could have. */
 
+/** The root of all paths of the API. */
+export const API = '/api/v1';
+
 export interface RequestTarget {
   readonly segments: readonly string[];
   readonly query: ReadonlyMap<string, string>;

@@ -2,13 +2,8 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { withAccess } from '../../../compose/operations/access.ts';
 import { fail } from '../../../operations/failure.ts';
 import { NO_FACTS } from '../../../operations/overview/list-facts.ts';
-import {
-  type ListedTasks,
-  type TaskOrder,
-  act,
-  taskOrders,
-  view,
-} from '../../../operations/overview/list.ts';
+import { type ListedTasks, act, view } from '../../../operations/overview/list.ts';
+import { type TaskOrder, taskOrders } from '../../../operations/overview/list-order.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../../tasks/rules/task.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withCollisions } from '../../screen/radar-text.ts';
@@ -21,12 +16,13 @@ interface Options {
   readonly all?: boolean;
   readonly sort?: string;
   readonly limit?: string;
+  readonly cursor?: string;
   readonly watch?: boolean;
   readonly json?: boolean;
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const { plan, agent, all } = options;
+  const { plan, agent, all, cursor } = options;
   const input = {
     status: options.status?.map(requireStatus),
     sort: requireSort(options.sort ?? 'status'),
@@ -34,6 +30,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     plan,
     agent,
     all,
+    cursor,
   };
   await withAccess(cli, async (access) => {
     if (options.watch) {

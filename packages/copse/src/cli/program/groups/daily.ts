@@ -76,8 +76,9 @@ function addList(program: CopseCommand, on: On): void {
     .option('--all', 'all finished tasks, not only the latest')
     .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
     .option('--limit <n>', 'at most n tasks')
+    .option('--cursor <cursor>', 'the tasks after an earlier page, by the cursor of its --json')
     .option('--watch', 'keep showing the list, until q or Ctrl+C')
-    .option('--json', 'print { "tasks": [...], "hasMore" }')
+    .option('--json', 'print { "tasks": [...], "hasMore", "cursor" }')
     .details(
       'On a terminal, long lines are cut. To read a whole reason: copse why <id>\nThe tasks that wait for you: copse inbox',
     )

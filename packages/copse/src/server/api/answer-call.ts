@@ -1,0 +1,89 @@
+/** One request for one operation: read and validate the input, act, answer with the view. */
+
+import { createHash } from 'node:crypto';
+
+import type { KeyedRequest } from '../../board/rules/keyed-request.ts';
+import { OperationFailed } from '../../operations/failure.ts';
+import type { Operation } from '../../operations/operation.ts';
+import { withNextSteps } from '../../operations/refused.ts';
+import { type HttpAnswer, json, problemAnswer } from '../answer.ts';
+import { explain } from '../explain.ts';
+import type { Call, ServedParts } from '../routes.ts';
+import { isKnownTag } from '../rules/etag.ts';
+import { problem } from '../rules/problem.ts';
+import { readInput } from './read-input.ts';
+
+export async function answerCall(
+  operation: Operation,
+  serving: ServedParts,
+  call: Call,
+): Promise<HttpAnswer> {
+  const made = await answered(operation, serving, call);
+  const isGet = operation.http.method === 'GET';
+  const answer = isGet ? tagged(made, call.request.headers['if-none-match']) : made;
+  serving.counts.operations.add(operation.name, answer.status);
+  return answer;
+}
+
+async function answered(operation: Operation, serving: ServedParts, call: Call): Promise<HttpAnswer> {
+  const { headers } = call.request;
+  const read = await readInput(operation, call, serving.limits);
+  if (read.kind === 'refused') return read.answer;
+  const { input } = read;
+  if (operation.effect === 'destroys' && headers['confirm'] !== operation.name)
+    return needsConfirmation(operation);
+  const key = headers['idempotency-key'];
+  if (key === undefined) return performed(operation, serving, input);
+  if (!operation.creates)
+    return wrongKey(operation, `${operation.name} takes no Idempotency-Key: it adds nothing new.`);
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    return wrongKey(operation, 'An Idempotency-Key has 1 to 255 letters of ASCII, without spaces.');
+  const wanted = { key, input: JSON.stringify([operation.name, input]) };
+  return serving.once.answer(wanted, (keyed) => performed(operation, serving, input, keyed));
+}
+
+/** Never throws: a keyed request keeps its failure too. */
+async function performed(
+  operation: Operation,
+  { withAccess, onProblem }: ServedParts,
+  input: unknown,
+  keyed?: KeyedRequest,
+): Promise<HttpAnswer> {
+  try {
+    const { act, view } = await operation.load();
+    const document = await withAccess(async (access) => {
+      try {
+        return view(await act(access, input as never));
+      } catch (error) {
+        if (!(error instanceof OperationFailed)) throw error;
+        throw new OperationFailed(await withNextSteps(access, error.failure));
+      }
+    }, keyed);
+    const answer = json(document, operation.creates ? 201 : 200);
+    return operation.undo === undefined ? answer : { ...answer, headers: { 'copse-undo': operation.undo } };
+  } catch (error) {
+    return explain(error, onProblem);
+  }
+}
+
+/** For a client that polls. The time of the look is no change. */
+function tagged(answer: HttpAnswer, ifNoneMatch: string | undefined): HttpAnswer {
+  if (answer.status !== 200) return answer;
+  const document = JSON.parse(answer.body) as Readonly<Record<string, unknown>>;
+  const { at, ...rest } = document;
+  const hash = createHash('sha256').update(JSON.stringify(rest)).digest('base64url').slice(0, 22);
+  const etag = at === undefined ? `"${hash}"` : `W/"${hash}"`;
+  const headers = { ...answer.headers, etag };
+  return isKnownTag(ifNoneMatch, etag)
+    ? { ...answer, status: 304, body: '', headers }
+    : { ...answer, headers };
+}
+
+function needsConfirmation({ name, description, command, undo = '' }: Operation): HttpAnswer {
+  const text = `${description} To do that, send the header "Confirm: ${name}". ${undo}`;
+  return problemAnswer({ ...problem('needs_confirmation', text, `copse ${command} --help`), undo });
+}
+
+function wrongKey({ command }: Operation, text: string): HttpAnswer {
+  return problemAnswer(problem('usage', text, `copse ${command} --help`));
+}
