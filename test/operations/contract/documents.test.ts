@@ -19,16 +19,12 @@ import { answer, git, newArea, plainEnv, printed } from '../../support/cli.ts';
 import { someFacts } from '../../support/machines/nodes.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
-
-interface Call {
-  readonly argv: readonly string[];
-  /** The same without a command line. */
-  readonly input: Readonly<Record<string, unknown>>;
-}
+import type { Call, ChangingCalls, KnownRecords, ReadingCalls } from './call.ts';
+import { changingIntake, readingIntake } from './intake-calls.ts';
 
 const area = newArea();
 let at: { readonly cwd: string };
-const known = { artifact: '', item: '', work: '' };
+const known: KnownRecords = { artifact: '', item: '', work: '', job: '' };
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
 beforeAll(async () => {
@@ -36,7 +32,12 @@ beforeAll(async () => {
   writeFileSync(path.join(at.cwd, 'TODO.md'), '- [ ] Write the guide\n');
   writeFileSync(
     path.join(at.cwd, 'copse.yml'),
-    'agents: { c: { command: "true" } }\nsources: { lists: { type: markdown, files: [TODO.md] } }\n',
+    [
+      'agents: { c: { command: "true", schedules: { nightly: { type: cron, cron: "0 6 1 1 *", prompt: Tidy },',
+      '  yearly: { type: cron, cron: "0 7 1 1 *", time_zone: Europe/Berlin, prompt: Look } } } }',
+      'sources: { lists: { type: markdown, files: [TODO.md] } }',
+      '',
+    ].join('\n'),
   );
   git(at.cwd, 'add', '.');
   git(at.cwd, 'commit', '--quiet', '--message=lists');
@@ -50,6 +51,7 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
+  ({ job: known.job } = await answer<{ job: string }>(['trigger', 'c', '--prompt', 'Begin'], at));
 });
 
 interface Synced {
@@ -74,7 +76,8 @@ async function joinNode(): Promise<void> {
   await engine.close();
 }
 
-const reading: Readonly<Record<string, () => readonly Call[]>> = {
+const reading: ReadingCalls = {
+  ...readingIntake(known),
   'board.status': () => [{ argv: ['status'], input: {} }],
   'inbox.list': () => [{ argv: ['inbox'], input: {} }],
   'task.list': () => [
@@ -101,7 +104,7 @@ const reading: Readonly<Record<string, () => readonly Call[]>> = {
 };
 
 /** In this order: a later call may need what an earlier one did. */
-const changing: Readonly<Record<string, () => Call>> = {
+const changing: ChangingCalls = {
   'task.add': () => ({
     argv: ['add', 'One more', '--body', 'Why', '--priority', 'p4', '--depends', 'cp-hhhh', '--agent', 'c'],
     input: { title: 'One more', body: 'Why', priority: 'p4', dependsOn: ['cp-hhhh'], agent: 'c' },
@@ -135,6 +138,7 @@ const changing: Readonly<Record<string, () => Call>> = {
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
   }),
+  ...changingIntake,
 };
 
 function operationNamed(name: string) {

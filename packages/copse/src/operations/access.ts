@@ -6,6 +6,7 @@
 import type { ArtifactRead } from '../agents/ports/runners.ts';
 import type { Context } from '../board/context.ts';
 import type { Config } from '../config/schema.ts';
+import type { Intake } from '../intake/ports/intake.ts';
 import type { NodeId, TaskId } from '../kernel/ids.ts';
 import { type LookContext, type RunContext, contextOf } from '../queue/context.ts';
 import type { RadarSight } from '../radar/port.ts';
@@ -48,6 +49,8 @@ export interface CloneHere {
   radar(): RadarSight;
   processOf(attempt: Attempt, nodeName: string | null): Promise<AttemptProcess>;
   readArtifact(artifact: Artifact): Promise<ArtifactRead>;
+  /** The schedules and triggers of its copse.yml. */
+  intake(): Promise<Intake>;
 }
 
 export interface AttemptProcess {

@@ -1,5 +1,6 @@
 /** Every operation. This loads their descriptions only. */
 
+import { intakeOperations } from './intake/group.ts';
 import type { Fitting, Operation } from './operation.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
@@ -9,6 +10,7 @@ export const operations: readonly Operation[] = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
+  ...inGroup(intakeOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;

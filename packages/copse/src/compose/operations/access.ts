@@ -119,5 +119,9 @@ function hereOf(surroundings: Surroundings): CloneHere {
       const { readArtifact } = await import('../on-demand.ts');
       return readArtifact(surroundings, artifact);
     },
+    intake: async () => {
+      const { intakeOf } = await import('../run/intake.ts');
+      return intakeOf(await configOf(repository()), { isShown: true });
+    },
   };
 }

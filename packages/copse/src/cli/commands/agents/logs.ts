@@ -8,7 +8,7 @@ import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { machineName } from '../../../workspaces/act/shared/elsewhere.ts';
-import { isJobId, requireJob } from '../intake/job-id.ts';
+import { isJobId, requireJob } from '../../../operations/intake/find.ts';
 import { requireTaskId } from '../../../operations/find.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 

@@ -1,0 +1,19 @@
+/** A call of an operation, as its command and without a command line. */
+
+export interface Call {
+  readonly argv: readonly string[];
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** By the name of the operation. */
+export type ReadingCalls = Readonly<Record<string, () => readonly Call[]>>;
+export type ChangingCalls = Readonly<Record<string, () => Call>>;
+
+/** Ids of what the board of the test has. */
+export interface KnownRecords {
+  artifact: string;
+  item: string;
+  /** A task with a worktree. */
+  work: string;
+  job: string;
+}
