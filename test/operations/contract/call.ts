@@ -16,4 +16,11 @@ export interface KnownRecords {
   /** A task with a worktree. */
   work: string;
   job: string;
+  /** Two more tasks with worktrees, which a person holds. */
+  finished: string;
+  stuck: string;
+  /** An attempt of the first task, with a log. */
+  attempt: string;
+  /** An artifact with content. */
+  report: string;
 }

@@ -20,11 +20,21 @@ import { someFacts } from '../../support/machines/nodes.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
 import type { Call, ChangingCalls, KnownRecords, ReadingCalls } from './call.ts';
+import { changingAgents, prepareAgents, readingAgents } from './agent-calls.ts';
 import { changingIntake, readingIntake } from './intake-calls.ts';
 
 const area = newArea();
 let at: { readonly cwd: string };
-const known: KnownRecords = { artifact: '', item: '', work: '', job: '' };
+const known: KnownRecords = {
+  artifact: '',
+  item: '',
+  work: '',
+  job: '',
+  finished: '',
+  stuck: '',
+  attempt: '',
+  report: '',
+};
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
 beforeAll(async () => {
@@ -51,6 +61,7 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
+  await prepareAgents(known, at);
   ({ job: known.job } = await answer<{ job: string }>(['trigger', 'c', '--prompt', 'Begin'], at));
 });
 
@@ -77,6 +88,7 @@ async function joinNode(): Promise<void> {
 }
 
 const reading: ReadingCalls = {
+  ...readingAgents(known),
   ...readingIntake(known),
   'board.status': () => [{ argv: ['status'], input: {} }],
   'inbox.list': () => [{ argv: ['inbox'], input: {} }],
@@ -138,6 +150,7 @@ const changing: ChangingCalls = {
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
   }),
+  ...changingAgents(known),
   ...changingIntake,
 };
 

@@ -3,11 +3,13 @@
  * command line closes all of them when the command ends; a server keeps them open.
  */
 
-import type { ArtifactRead } from '../agents/ports/runners.ts';
+import type { AttemptLogs } from '../agents/ports/logs.ts';
+import type { ArtifactRead, Artifacts, Reports } from '../agents/ports/runners.ts';
+import type { RuntimeName } from '../agents/rules/runtimes.ts';
 import type { Context } from '../board/context.ts';
 import type { Config } from '../config/schema.ts';
 import type { Intake } from '../intake/ports/intake.ts';
-import type { NodeId, TaskId } from '../kernel/ids.ts';
+import type { EventNumber, NodeId, TaskId } from '../kernel/ids.ts';
 import { type LookContext, type RunContext, contextOf } from '../queue/context.ts';
 import type { RadarSight } from '../radar/port.ts';
 import type { Attempt } from '../tasks/rules/attempt.ts';
@@ -30,10 +32,14 @@ export interface Access {
     work: (context: RunContext) => Promise<T>,
     options?: { readonly command?: string | undefined },
   ): Promise<T>;
+  /** Notifies people of what was recorded after this event, unless another process of this machine does. Nothing waits for it. */
+  announce(after: EventNumber): void;
 }
 
 /** The clone that the caller is in. */
 export interface CloneHere {
+  /** The folder that the caller is in. */
+  folder(): string;
   /** The top folder of the worktree around the caller. */
   top(): string;
   node(): NodeId;
@@ -51,6 +57,21 @@ export interface CloneHere {
   readArtifact(artifact: Artifact): Promise<ArtifactRead>;
   /** The schedules and triggers of its copse.yml. */
   intake(): Promise<Intake>;
+  logs(): Promise<AttemptLogs>;
+  /** The report files of agents, and the files that tasks leave as results. */
+  reporting(): Promise<{ readonly reports: Reports; readonly artifacts: Artifacts }>;
+  /** Of all that Copse knows, installed or not. */
+  agentPrograms(): Promise<readonly AgentProgram[]>;
+}
+
+export interface AgentProgram {
+  readonly runtime: RuntimeName;
+  /** Null: it is not installed. */
+  readonly place: string | null;
+  readonly version: string | null;
+  /** Why it does not start. */
+  readonly problem: string | null;
+  readonly install: string;
 }
 
 export interface AttemptProcess {

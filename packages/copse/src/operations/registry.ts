@@ -1,5 +1,6 @@
 /** Every operation. This loads their descriptions only. */
 
+import { agentOperations } from './agents/group.ts';
 import { intakeOperations } from './intake/group.ts';
 import type { Fitting, Operation } from './operation.ts';
 import { overviewOperations } from './overview/group.ts';
@@ -10,6 +11,7 @@ export const operations: readonly Operation[] = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
+  ...inGroup(agentOperations),
   ...inGroup(intakeOperations),
 ];
 

@@ -1,11 +1,13 @@
 /** What operations of the command line work with. Everything but the board is loaded when an operation asks for it. */
 
 import type { Context } from '../../board/context.ts';
+import type { EventNumber } from '../../kernel/ids.ts';
 import type { Access, CloneHere } from '../../operations/access.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
 import {
   type Surroundings,
   configOf,
+  findRepository,
   nodeHere,
   openContext,
   openWorkspaceContext,
@@ -16,12 +18,19 @@ import { openSight } from '../radar-sight.ts';
 import type { OpenRun } from '../run/run.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 
+/** How a caller hears of notices: `ring` rings its terminal, if it has one. */
+export interface NoticeOptions {
+  readonly ring?: (() => void) | undefined;
+  readonly onProblem?: (reason: string) => void;
+}
+
 /** Closes at the end what was opened meanwhile. */
 export async function withAccess<T>(
   surroundings: Surroundings,
   work: (access: Access) => Promise<T>,
+  notices: NoticeOptions = {},
 ): Promise<T> {
-  const access = new OwnAccess(surroundings);
+  const access = new OwnAccess(surroundings, notices);
   try {
     return await work(access);
   } finally {
@@ -33,12 +42,15 @@ class OwnAccess implements Access {
   readonly env: Access['env'];
   readonly here: CloneHere;
   readonly #surroundings: Surroundings;
+  readonly #notices: NoticeOptions;
+  readonly #announcing: Promise<void>[] = [];
   readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
   #look: Promise<LookContext> | undefined;
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: Surroundings, notices: NoticeOptions) {
+    this.#notices = notices;
     this.env = surroundings.env;
     this.here = hereOf(surroundings);
     this.#surroundings = surroundings;
@@ -68,8 +80,25 @@ class OwnAccess implements Access {
     return work((await open).context);
   }
 
+  announce(after: EventNumber): void {
+    this.#announcing.push(this.#announce(after));
+  }
+
+  async #announce(after: EventNumber): Promise<void> {
+    const { ring, onProblem = () => {} } = this.#notices;
+    try {
+      const { announceNow } = await import('../notices.ts');
+      await this.workspaces((context) =>
+        announceNow(this.#surroundings, context, { after, ring, onProblem }),
+      );
+    } catch (error) {
+      onProblem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
   /** What could not be opened was reported by its operation. */
   async close(): Promise<void> {
+    await Promise.all(this.#announcing);
     const boards = opened(await Promise.allSettled([this.#board, this.#look, this.#workspaces]));
     const [workspaces] = opened(await Promise.allSettled([this.#workspaces]));
     const runs = opened(await Promise.allSettled(this.#runs.values()));
@@ -98,6 +127,7 @@ async function openRunning(surroundings: Surroundings, command: string | undefin
 function hereOf(surroundings: Surroundings): CloneHere {
   const repository = () => requireRepository(surroundings);
   return {
+    folder: () => surroundings.cwd,
     top: () => repository().top,
     node: () => nodeHere(repository()),
     config: () => configOf(repository()),
@@ -122,6 +152,19 @@ function hereOf(surroundings: Surroundings): CloneHere {
     intake: async () => {
       const { intakeOf } = await import('../run/intake.ts');
       return intakeOf(await configOf(repository()), { isShown: true });
+    },
+    logs: async () => {
+      const { openLogs } = await import('../on-demand.ts');
+      return openLogs(surroundings);
+    },
+    reporting: async () => {
+      const { openReporting } = await import('../open.ts');
+      return openReporting(repository());
+    },
+    agentPrograms: async () => {
+      const { detectAgents } = await import('../run/agents.ts');
+      const { cwd } = surroundings;
+      return detectAgents(surroundings, findRepository(cwd)?.top ?? cwd);
     },
   };
 }
