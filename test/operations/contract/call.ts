@@ -3,6 +3,8 @@
 export interface Call {
   readonly argv: readonly string[];
   readonly input: Readonly<Record<string, unknown>>;
+  /** Its command prints the document and then fails, if something on this machine is missing. */
+  readonly mayFail?: true;
 }
 
 /** By the name of the operation. */

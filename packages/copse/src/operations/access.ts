@@ -61,10 +61,21 @@ export interface CloneHere {
   /** The report files of agents, and the files that tasks leave as results. */
   reporting(): Promise<{ readonly reports: Reports; readonly artifacts: Artifacts }>;
   /** Of all that Copse knows, installed or not. */
-  agentPrograms(): Promise<readonly AgentProgram[]>;
+  agentPrograms(): Promise<readonly InstalledProgram[]>;
+  /** Its copse.yml in the checkout, or as a person accepted it. */
+  configFile(which: 'present' | 'accepted'): ConfigFile;
+  /** Mistakes in schedules and sources that the schema of copse.yml cannot see. */
+  intakeProblems(config: Config): Promise<readonly string[]>;
+  pendingSettings(): Promise<PendingSettings>;
+  /** Trusts the addresses that the remotes have now. */
+  acceptRemotes(): Promise<readonly { readonly name: string; readonly url: string }[]>;
+  /** Sends one notice through every channel. */
+  testNotices(): Promise<readonly TriedChannel[]>;
+  /** Also where there is no repository. */
+  health(): Promise<readonly HealthCheck[]>;
 }
 
-export interface AgentProgram {
+export interface InstalledProgram {
   readonly runtime: RuntimeName;
   /** Null: it is not installed. */
   readonly place: string | null;
@@ -72,6 +83,45 @@ export interface AgentProgram {
   /** Why it does not start. */
   readonly problem: string | null;
   readonly install: string;
+}
+
+type ConfigFile =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'absent' }
+  /** Something is there that Copse does not read. */
+  | { readonly kind: 'unclear' };
+
+/** Changes of files that decide what Copse runs, which no person has accepted yet. */
+export interface PendingSettings {
+  readonly changes: readonly {
+    readonly name: string;
+    readonly decides: string;
+    readonly before: string | null;
+    readonly now: string | null;
+    /** Why it cannot be accepted as it is. */
+    readonly problem: string | null;
+  }[];
+  /** No person has accepted anything here yet. */
+  readonly isFirst: boolean;
+  /** Another one for other contents. */
+  readonly version: string;
+  /** Accepts exactly these contents. */
+  accept(): Promise<void>;
+}
+
+export interface TriedChannel {
+  readonly channel: string;
+  /** `absent`: configured, and not on this machine. */
+  readonly result: 'sent' | 'failed' | 'absent';
+  readonly why: string | null;
+}
+
+export interface HealthCheck {
+  readonly name: string;
+  /** `missing`: it is not there, which is a fault only for agents that need it. */
+  readonly state: 'fine' | 'missing' | 'problem';
+  readonly found: string;
+  readonly remedy: string | null;
 }
 
 export interface AttemptProcess {

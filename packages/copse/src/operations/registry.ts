@@ -5,6 +5,7 @@ import { intakeOperations } from './intake/group.ts';
 import type { Fitting, Operation } from './operation.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
+import { setupOperations } from './setup/group.ts';
 import { taskOperations } from './tasks/group.ts';
 
 export const operations: readonly Operation[] = [
@@ -13,6 +14,7 @@ export const operations: readonly Operation[] = [
   ...inGroup(planOperations),
   ...inGroup(agentOperations),
   ...inGroup(intakeOperations),
+  ...inGroup(setupOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;

@@ -15,12 +15,14 @@ import {
   worktreeNameOf,
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
+import { setupOf } from './setup.ts';
 import type { OpenRun } from '../run/run.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 
-/** How a caller hears of notices: `ring` rings its terminal, if it has one. */
-export interface NoticeOptions {
+export interface AccessOptions {
+  /** Rings the terminal of the caller, if it has one. */
   readonly ring?: (() => void) | undefined;
+  /** Told about notices that could not be sent. */
   readonly onProblem?: (reason: string) => void;
 }
 
@@ -28,9 +30,9 @@ export interface NoticeOptions {
 export async function withAccess<T>(
   surroundings: Surroundings,
   work: (access: Access) => Promise<T>,
-  notices: NoticeOptions = {},
+  options: AccessOptions = {},
 ): Promise<T> {
-  const access = new OwnAccess(surroundings, notices);
+  const access = new OwnAccess(surroundings, options);
   try {
     return await work(access);
   } finally {
@@ -42,17 +44,17 @@ class OwnAccess implements Access {
   readonly env: Access['env'];
   readonly here: CloneHere;
   readonly #surroundings: Surroundings;
-  readonly #notices: NoticeOptions;
-  readonly #announcing: Promise<void>[] = [];
+  readonly #options: AccessOptions;
+  readonly #announcing = new Set<Promise<void>>();
   readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
   #look: Promise<LookContext> | undefined;
 
-  constructor(surroundings: Surroundings, notices: NoticeOptions) {
-    this.#notices = notices;
+  constructor(surroundings: Surroundings, options: AccessOptions) {
+    this.#options = options;
     this.env = surroundings.env;
-    this.here = hereOf(surroundings);
+    this.here = hereOf(surroundings, options);
     this.#surroundings = surroundings;
   }
 
@@ -81,11 +83,13 @@ class OwnAccess implements Access {
   }
 
   announce(after: EventNumber): void {
-    this.#announcing.push(this.#announce(after));
+    const announcing = this.#announce(after);
+    this.#announcing.add(announcing);
+    void announcing.then(() => this.#announcing.delete(announcing));
   }
 
   async #announce(after: EventNumber): Promise<void> {
-    const { ring, onProblem = () => {} } = this.#notices;
+    const { ring, onProblem = () => {} } = this.#options;
     try {
       const { announceNow } = await import('../notices.ts');
       await this.workspaces((context) =>
@@ -124,7 +128,7 @@ async function openRunning(surroundings: Surroundings, command: string | undefin
   return openRun(surroundings, { command });
 }
 
-function hereOf(surroundings: Surroundings): CloneHere {
+function hereOf(surroundings: Surroundings, { ring }: AccessOptions): CloneHere {
   const repository = () => requireRepository(surroundings);
   return {
     folder: () => surroundings.cwd,
@@ -166,5 +170,6 @@ function hereOf(surroundings: Surroundings): CloneHere {
       const { cwd } = surroundings;
       return detectAgents(surroundings, findRepository(cwd)?.top ?? cwd);
     },
+    ...setupOf(surroundings, ring),
   };
 }

@@ -20,11 +20,18 @@ interface ShownCosts extends Costs {
   readonly since: Timestamp | null;
 }
 
-export async function act(access: Access, { by = 'task', since: from, plan: of }: Input): Promise<ShownCosts> {
+export async function act(
+  access: Access,
+  { by = 'task', since: from, plan: of }: Input,
+): Promise<ShownCosts> {
   return access.board(async (context) => {
     const since = from === undefined ? null : requireSince(from, context.clock.now());
     const plan = of === undefined ? null : await requirePlanId(context.board, of);
-    return { by, since, ...(await loadCosts(context, { by, since, plan, dayOf: (at) => dayOf(new Date(at)) })) };
+    return {
+      by,
+      since,
+      ...(await loadCosts(context, { by, since, plan, dayOf: (at) => dayOf(new Date(at)) })),
+    };
   });
 }
 

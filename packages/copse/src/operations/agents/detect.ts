@@ -1,9 +1,9 @@
-import type { Access, AgentProgram } from '../access.ts';
+import type { Access, InstalledProgram } from '../access.ts';
 
-export async function act(access: Access): Promise<readonly AgentProgram[]> {
+export async function act(access: Access): Promise<readonly InstalledProgram[]> {
   return access.here.agentPrograms();
 }
 
-export function view(runtimes: readonly AgentProgram[]) {
+export function view(runtimes: readonly InstalledProgram[]) {
   return { runtimes };
 }

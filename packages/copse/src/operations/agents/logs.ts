@@ -27,7 +27,7 @@ interface Input {
 
 export const USUAL_LINES = 200;
 
-export interface FoundLogs {
+export interface TaskLogFiles {
   readonly task: TaskId;
   readonly attempts: readonly Attempt[];
   /** Those that were asked for and that this machine has. */
@@ -75,7 +75,7 @@ export async function findLogs(
   access: Access,
   input: Input,
   { mayBeNone = false }: { readonly mayBeNone?: boolean } = {},
-): Promise<FoundLogs> {
+): Promise<TaskLogFiles> {
   if (input.after !== undefined && input.attempt === undefined)
     fail('invalid', '--after needs --attempt: each attempt has a log of its own.', 'copse logs --help');
   return access.workspaces(async (context) => {
@@ -105,16 +105,20 @@ function choose(
     const log = logs.find(name);
     return log === undefined ? [] : [{ name, ...log }];
   });
-  return (all ? found : found.slice(-1)).map((log) => ({
-    ...log,
-    start: after ?? (all ? 0 : startOf(logs, log, lines)),
-  }));
+  return (all ? found : found.slice(-1)).map(({ name, file, bytes }) => {
+    const start = after ?? (all ? 0 : startOf(logs, { name, bytes }, lines));
+    return { name, file, bytes, start };
+  });
 }
 
 function requireAttempt(task: TaskId, attempts: readonly Attempt[], text: string): Attempt {
   return (
     attempts.find(({ id }) => id === text) ??
-    fail('not_found', `${task} has no attempt ${JSON.stringify(shown(text.slice(0, 60)))}.`, `copse show ${task}`)
+    fail(
+      'not_found',
+      `${task} has no attempt ${JSON.stringify(shown(text.slice(0, 60)))}.`,
+      `copse show ${task}`,
+    )
   );
 }
 
@@ -140,7 +144,11 @@ async function failNone(
 }
 
 /** The byte at which the last `lines` lines begin. */
-function startOf(logs: AttemptLogs, { name, bytes }: Pick<FoundLog, 'name' | 'bytes'>, lines: number): number {
+function startOf(
+  logs: AttemptLogs,
+  { name, bytes }: Pick<FoundLog, 'name' | 'bytes'>,
+  lines: number,
+): number {
   if (lines === 0) return bytes;
   const from = bytes - Math.min(bytes, defaultPolicy.agentOutput.tailBytes);
   const tail = logs.read(name, from, bytes - from);

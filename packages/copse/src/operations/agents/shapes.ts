@@ -73,7 +73,10 @@ export const detect = {
 export const logs = {
   input: z.strictObject({
     task: z.string().describe('The id of a task or a job, or the unique beginning of one.'),
-    all: z.boolean().optional().describe('All attempts, not only the latest; at most 16 MB, the newest first.'),
+    all: z
+      .boolean()
+      .optional()
+      .describe('All attempts, not only the latest; at most 16 MB, the newest first.'),
     runner: z.boolean().optional().describe('The log of its runner: handbacks, crashes, problems.'),
     lines: z.int().min(0).max(999_999).optional().describe('From the end; 200 without it.'),
     attempt: z.string().optional().describe('Only this attempt; then `next` says where to read on.'),
@@ -148,7 +151,9 @@ export const finish = {
     summary: z.string().optional().describe('What was done, in one or two lines.'),
   }),
   output: z.strictObject({
-    task: z.union([task, z.string()]).describe('The task after work by hand; the id after a report of an agent.'),
+    task: z
+      .union([task, z.string()])
+      .describe('The task after work by hand; the id after a report of an agent.'),
     reported: z.literal('finished').optional(),
     noChanges: z.boolean().optional(),
   }),

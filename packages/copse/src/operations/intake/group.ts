@@ -128,8 +128,7 @@ export const intakeOperations = {
   sourceSync: {
     name: 'source.sync',
     title: 'Read the sources now',
-    description:
-      'Read the sources now: add a task for each new item, and report results back to the items.',
+    description: 'Read the sources now: add a task for each new item, and report results back to the items.',
     command: 'sources sync',
     effect: 'changes',
     callers: ['person'],

@@ -25,7 +25,10 @@ const schedule = z.strictObject({
   agent: z.string().nullable(),
   name: z.string().nullable(),
   timing: timing.nullable(),
-  missed: z.enum(['skip', 'once', 'all']).nullable().describe('What becomes of times without an orchestrator.'),
+  missed: z
+    .enum(['skip', 'once', 'all'])
+    .nullable()
+    .describe('What becomes of times without an orchestrator.'),
   overlap: z.enum(['skip', 'queue']).nullable().describe('What becomes of a time during a run.'),
   prompt: z.string().nullable(),
   workSource: z.string().nullable().describe('The source whose items its runs take.'),
@@ -75,7 +78,10 @@ const job = z.strictObject({
   createdAt: time,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
-  durationMs: z.number().nullable().describe('In which an agent worked on it; null before its first attempt.'),
+  durationMs: z
+    .number()
+    .nullable()
+    .describe('In which an agent worked on it; null before its first attempt.'),
   attempts: z.number(),
   summary: z.string().nullable(),
   error: z.string().nullable(),

@@ -36,7 +36,10 @@ function sourceOf(access: Access, { file, uri }: Input) {
 }
 
 /** A runner runs the command of its agent in another folder, and gets whole paths. */
-function fileOf({ env, here }: Access, file: string): Omit<Extract<ArtifactInput, { file: string }>, 'title'> {
+function fileOf(
+  { env, here }: Access,
+  file: string,
+): Omit<Extract<ArtifactInput, { file: string }>, 'title'> {
   if (sessionFrom(env) === undefined) return { file: path.resolve(here.folder(), file) };
   return { file, from: env[FOR_SESSION] === undefined ? here.folder() : null };
 }

@@ -3,6 +3,7 @@ import type { OpenQuestion } from '../../../agents/act/answer.ts';
 import { withAccess } from '../../../compose/operations/access.ts';
 import { questionLines } from '../../../explain/question.ts';
 import { age, times, usageText } from '../../../explain/rules/amounts.ts';
+import { splitInstall } from '../../../explain/rules/reason.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import {
@@ -16,7 +17,6 @@ import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { printSteps } from '../../after/next-steps.ts';
-import { splitInstall } from '../../after/install-step.ts';
 import { printProse } from '../../screen/screen.ts';
 import { indented, phaseText } from '../../screen/render.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { ReportContext, ReportedTask } from '../../../agents/act/report.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { openReportContext, requireRepository } from '../../../compose/open.ts';
-import type { NoticeOptions } from '../../../compose/operations/access.ts';
+import type { AccessOptions } from '../../../compose/operations/access.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -29,7 +29,7 @@ export async function withReporting<T>(
 }
 
 /** Rings at a terminal; names what could not be sent. */
-export function noticesTo({ output }: Cli): NoticeOptions {
+export function noticesTo({ output }: Cli): AccessOptions {
   return {
     ring: output.isTerminal ? () => void output.raw('\u0007') : undefined,
     onProblem: (reason) => output.note(shown(reason)),
