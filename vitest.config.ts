@@ -50,6 +50,7 @@ const LONG = [
   'test/cli/contract/{man-pages,wrong-inputs}.test.ts',
   'test/**/rescue-restore.test.ts',
   'test/machines/faults/{foreign-pushes,lost-leader,outage}.test.ts',
+  'test/server/faults/lives.test.ts',
 ];
 
 const isNamed = process.argv.some((word) => /^(\.\/)?test(\/|$)/.test(word));
@@ -66,8 +67,6 @@ export default defineConfig({
     maxWorkers: availableParallelism() + (isLong ? 3 : 2),
     // Nothing is to take as long; a machine that is busy with other things may.
     testTimeout: 180_000,
-    // Before a change lands, a test that fails is run once more; the last lines name those that passed only then.
-    retry: process.env['COPSE_AGAIN'] === '1' ? 1 : 0,
     hookTimeout: 180_000,
     projects: [
       { extends: true, test: { name: 'rules', include: isLong ? [] : RULES, isolate: false } },

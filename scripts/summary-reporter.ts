@@ -1,19 +1,20 @@
+import { writeFileSync } from 'node:fs';
+
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends a test run with a plain line that people and programs can both read, after the tests that passed only when run again. */
+/**
+ * Ends a test run with a plain line that people and programs can both read. Writes the files with failed tests to the file that
+ * COPSE_FAILED names, one a line, for a second run.
+ */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const line = [...runAgain(modules), summarise(modules, errors)].join('\n');
+    const line = summarise(modules, errors);
+    const failed = modules.filter((module) => !module.ok()).map((module) => module.relativeModuleId);
+    const list = process.env['COPSE_FAILED'];
+    if (list !== undefined) writeFileSync(list, failed.map((file) => `${file}\n`).join(''));
     // On exit, so that it comes after the closing lines of the other reporters.
     process.once('exit', () => process.stdout.write(`${line}\n`));
   }
-}
-
-function runAgain(modules: readonly TestModule[]): readonly string[] {
-  const tests = modules.flatMap((module) => [...module.children.allTests('passed')]);
-  return tests
-    .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
-    .map((test) => `passed only when run again: ${test.module.relativeModuleId} > ${test.fullName}`);
 }
 
 function summarise(modules: readonly TestModule[], errors: readonly unknown[]): string {

@@ -6,7 +6,7 @@ import { often } from '../support/long.ts';
 import { simulate } from './simulate.ts';
 
 /** How many there are in all; a night can afford more. */
-export const SEEDS = often({ short: 200, long: 400, variable: 'COPSE_SEEDS' });
+export const SEEDS = often({ short: 200, long: 250, variable: 'COPSE_SEEDS' });
 /** The only one to run, with everything that happens in it. */
 export const onlySeed =
   process.env['COPSE_SEED'] === undefined ? undefined : Number(process.env['COPSE_SEED']);

@@ -14,7 +14,7 @@ export default defineConfig({
     pool: 'forks',
     // Real programs wait for the model, for an answer and for their own end.
     maxWorkers: availableParallelism() + 3,
-    retry: process.env['COPSE_AGAIN'] === '1' ? 1 : 0,
+    reporters: ['default', './scripts/summary-reporter.ts'],
     testTimeout: 240_000,
     hookTimeout: 60_000,
   },

@@ -29,9 +29,9 @@ const WRITERS = often({ short: 5, long: 16 });
 const TASKS = 1_500;
 const KILL_EVERY_MS = 125;
 /** Of kills, of claims and of entries, however long a busy machine takes for them. */
-const LEAST_KILLS = often({ short: 15, long: 40 });
-const LEAST_SAID = often({ short: 40, long: 100 });
-const seconds = often({ short: 1, long: 5, variable: 'COPSE_FAULT_SECONDS' });
+const LEAST_KILLS = often({ short: 15, long: 25 });
+const LEAST_SAID = often({ short: 40, long: 60 });
+const seconds = often({ short: 1, long: 3, variable: 'COPSE_FAULT_SECONDS' });
 
 const worker = bundleWorker(new URL('./board-worker.ts', import.meta.url));
 

@@ -152,7 +152,7 @@ describe('a wrong input', () => {
   test.each(commands)('to copse $path is explained and changes nothing', async ({ path, command }) => {
     const all = [...wrongInputs(path, command)];
     expect(all.length).toBeGreaterThanOrEqual(path === 'export' ? 14 : 20);
-    const stride = Math.max(1, Math.floor(all.length / often({ short: 7, long: 15 })));
+    const stride = Math.max(1, Math.floor(all.length / often({ short: 7, long: 10 })));
     const before = await state();
     const said: string[] = [];
     // Another part of them for each command.

@@ -50,7 +50,7 @@ it.runIf(isLong).each([...hookVectors, ...vectors].filter(isShown).map(named))(
   },
 );
 
-const STRIDE = often({ short: 5, long: 2, variable: 'COPSE_STRIDE' });
+const STRIDE = often({ short: 5, long: 3, variable: 'COPSE_STRIDE' });
 
 // promise: planted-config-inert
 // All of them at once, and in groups, are below; every other one is tried alone, in the short version a fifth of them.

@@ -16,7 +16,7 @@ import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { canSeeProcesses } from '../../support/agents/runs.ts';
 import { startPostgres } from '../../support/board/postgres.ts';
 import { newArea, startCopse } from '../../support/cli.ts';
-import { isLong, often } from '../../support/long.ts';
+import { isLong } from '../../support/long.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 import { seenBy, violations } from '../support/checker.ts';
@@ -31,7 +31,7 @@ import {
   suffer,
 } from '../support/random-faults.ts';
 
-const RUNS = often({ short: 1, long: 2, variable: 'COPSE_FLEETS' });
+const RUNS = Number(process.env['COPSE_FLEETS'] ?? 1);
 const isShort =
   !isLong && process.env['COPSE_FLEETS'] === undefined && process.env['COPSE_SEED'] === undefined;
 /** Most of a run is waiting. */

@@ -17,7 +17,7 @@ import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
-const RUNS = often({ short: 2, long: 4, variable: 'COPSE_RUNS' });
+const RUNS = often({ short: 2, long: 3, variable: 'COPSE_RUNS' });
 const AT_ONCE = 2;
 const MOST_KILLS = 6;
 /** Events of the board between two kills, at most; a run without kills has about 150. */

@@ -23,7 +23,7 @@ import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
-const QUEUES = often({ short: 6, long: 18, variable: 'COPSE_QUEUES' });
+const QUEUES = often({ short: 6, long: 12, variable: 'COPSE_QUEUES' });
 const AT_ONCE = 2;
 const MOST_KILLS = 2;
 /** A queue of this size takes about as long. */

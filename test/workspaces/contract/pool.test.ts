@@ -271,7 +271,7 @@ describe('an entry of the pool that a task takes', () => {
 
   it('is never one of many files and any of these', async () => {
     const fixture = newFixture('many files');
-    const stride = often({ short: 4, long: 1 });
+    const stride = often({ short: 4, long: 2 });
     for (const [index, [what, spoil]] of spoilers.entries()) {
       if (index % stride !== 0) continue;
       await refill(fixture, 1, fixture.tip);

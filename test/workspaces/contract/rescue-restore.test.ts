@@ -200,7 +200,7 @@ test('any tree with any edits is restored exactly', async () => {
         expect(after).toEqual(before);
       },
     ),
-    { numRuns: often({ short: 10, long: 40 }) },
+    { numRuns: often({ short: 10, long: 20 }) },
   );
 });
 

@@ -11,7 +11,7 @@ import { often } from '../../support/long.ts';
 import { Worker } from '../../support/workspaces/workspace-processes.ts';
 import { Project, expectSound, newProject } from '../../support/workspaces/workspaces.ts';
 
-const ROUNDS = often({ short: 2, long: 5 });
+const ROUNDS = often({ short: 2, long: 3 });
 const PROCESSES = 4;
 const TASKS_EACH = 4;
 

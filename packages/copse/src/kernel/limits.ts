@@ -45,9 +45,10 @@ export const limits = {
 
   /** Objects of git that are kept in memory, and how far history is walked without starting git. */
   objectMemory: {
-    commits: 10_000,
-    commitBytes: 8 * MEGABYTE,
-    treeBytes: 8 * MEGABYTE,
+    commits: 4_000,
+    commitBytes: 3 * MEGABYTE,
+    // A merge reads the trees of changed paths only. Every landing of a repository makes new ones, which fill this.
+    treeBytes: 3 * MEGABYTE,
     /** A larger loose object is read by git. */
     looseBytes: 8 * MEGABYTE,
     /** Loose objects that were read lately are kept, if they are small. */
