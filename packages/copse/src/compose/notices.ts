@@ -74,7 +74,7 @@ const testNotice: Notice = {
   about: [],
 };
 
-/** Sends one notice through every channel, and says what became of it. */
+/** Sends one notice through every channel. */
 export async function testChannels(
   surroundings: Surroundings,
   ring: (() => void) | undefined,

@@ -28,8 +28,8 @@ const schedule = z.strictObject({
   missed: z
     .enum(['skip', 'once', 'all'])
     .nullable()
-    .describe('What becomes of times without an orchestrator.'),
-  overlap: z.enum(['skip', 'queue']).nullable().describe('What becomes of a time during a run.'),
+    .describe('What happens at times without an orchestrator.'),
+  overlap: z.enum(['skip', 'queue']).nullable().describe('What happens at a time during a run.'),
   prompt: z.string().nullable(),
   workSource: z.string().nullable().describe('The source whose items its runs take.'),
   isDefinedHere: z.boolean().describe('The copse.yml here has it, with these times.'),
@@ -104,7 +104,7 @@ const source = z.strictObject({
   type: z.enum(['markdown', 'github', 'gitlab', 'linear', 'command']),
   place: z.string().describe('The repository, the files or the command.'),
   intervalMs: z.number(),
-  onClosed: z.enum(['keep', 'cancel']).describe('What becomes of a task whose item is closed.'),
+  onClosed: z.enum(['keep', 'cancel']).describe('What happens to a task whose item is closed.'),
   onlyFrom: z.array(z.string()).nullable().describe('Who may ask for work; null: everyone.'),
   items: z.number().describe('How many of its items are tasks.'),
   syncedAt: time.nullable(),
