@@ -1,7 +1,8 @@
-/** Worker processes that talk to the benchmark that started them. */
+/** Worker processes that talk to the benchmark that started them, and what a process uses. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 
 import type { Bench } from './row.ts';
 
@@ -52,4 +53,26 @@ export class WorkerProcess<Asked extends object, Answer> {
 export function say(answer: unknown): void {
   if (process.send === undefined) throw new Error('This is started by a benchmark, not by hand.');
   process.send(answer);
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** How much of a core the process uses meanwhile, in percent. */
+export async function coreShareOf(pid: number, meanwhile: () => Promise<unknown>): Promise<number> {
+  const [before, beganMs] = [ticksOf(pid), performance.now()];
+  await meanwhile();
+  const seconds = (performance.now() - beganMs) / 1_000;
+  return ((ticksOf(pid) - before) / TICKS_PER_SECOND / seconds) * 100;
+}
+
+function ticksOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+export function megabytesOf(pid: number): number {
+  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return (Number(kilobytes) * 1_024) / 1_000_000;
 }

@@ -25,6 +25,7 @@ import { orchestration } from './rows/orchestration.ts';
 import { queueMakespan } from './rows/queue-makespan.ts';
 import { queueSimulation } from './rows/queue-simulation.ts';
 import { radar } from './rows/radar.ts';
+import { server } from './rows/long-running/server.ts';
 import { soak } from './rows/long-running/soak.ts';
 import { wakeUp } from './rows/wake-up.ts';
 import { watch } from './rows/long-running/watch.ts';
@@ -37,6 +38,7 @@ const rows: readonly Row[] = [
   commandEveryday,
   commandHistory,
   watch,
+  server,
   claims,
   fleet,
   finishedTasks,

@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { bareNode, filledRepository, launcher, run } from '../../commands.ts';
+import { coreShareOf, megabytesOf } from '../../processes.ts';
 import { type Row, inMs, median } from '../../row.ts';
 
 const TASKS = 1_000;
 const GOALS = { firstFrame: 5, megabytes: 60, percent: 2 } as const;
 /** In the first frame with tasks. */
 const LAST = `READY (${TASKS})`;
-const TICKS_PER_SECOND = 100;
 
 export const watch: Row = {
   name: 'watch',
@@ -107,9 +107,7 @@ async function measureIdle(repository: string, ms: number) {
   const running = await start(repository);
   const pid = nodeBelow(running.child.pid ?? 0);
   await sleep(3_000);
-  const before = ticksOf(pid);
-  await sleep(ms);
-  const percent = ((ticksOf(pid) - before) / TICKS_PER_SECOND / (ms / 1_000)) * 100;
+  const percent = await coreShareOf(pid, () => sleep(ms));
   const megabytes = megabytesOf(pid);
   await running.quit();
   const bare = spawn(bareNode[0], ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
@@ -124,16 +122,4 @@ function nodeBelow(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   const [first] = children === '' ? [] : children.split(' ').map(Number);
   return first === undefined ? pid : nodeBelow(first);
-}
-
-function ticksOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return Number(fields[11]) + Number(fields[12]);
-}
-
-function megabytesOf(pid: number): number {
-  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return (Number(kilobytes) * 1_024) / 1_000_000;
 }

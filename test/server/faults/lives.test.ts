@@ -22,7 +22,7 @@ const SEED = Number(process.env['COPSE_SEED'] ?? 1);
 const AT_ONCE = 25;
 const TASKS = 40;
 /** The server is killed after these. */
-const KILLED_AFTER: readonly number[] = new Set([10, 28]);
+const KILLED_AFTER: ReadonlySet<number> = new Set([10, 28]);
 
 async function serve(cwd: string, home: string, port: string) {
   const child = startCopse(['serve', '--port', port], { cwd, env: { HOME: home } });
