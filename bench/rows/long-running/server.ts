@@ -19,7 +19,14 @@ const TASKS = 1_000;
 const PAGES = 50;
 const EVENTS_PER_SECOND = 100;
 const MISSED = 5_000;
-const GOALS = { start: 6, idlePercent: 1, idleMegabytes: 120, percent: 30, megabytes: 150, p95Ms: 150 } as const;
+const GOALS = {
+  start: 6,
+  idlePercent: 1,
+  idleMegabytes: 120,
+  percent: 30,
+  megabytes: 150,
+  p95Ms: 150,
+} as const;
 
 export const server: Row = {
   name: 'server',
@@ -102,9 +109,7 @@ interface Page {
 async function openPage({ url, authorization }: Serving, after: number): Promise<Page> {
   const got = await fetch(`${url}/api/v1/ticket`, { method: 'POST', headers: { authorization } });
   const { ticket } = (await got.json()) as { ticket: string };
-  const socket = new WebSocket(
-    `${url.replace('http', 'ws')}/api/v1/stream?ticket=${ticket}&after=${after}`,
-  );
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v1/stream?ticket=${ticket}&after=${after}`);
   const seenMs = new Map<number, number>();
   socket.on('message', (data: Buffer) => {
     const [, number] = /"cursor":"\d+:(\d+)"/.exec(data.toString()) ?? [];

@@ -51,13 +51,14 @@ test(`${LIVES} lives of clients, cut, slow and without a server for a while, end
     closeAtEnd(() => board.close());
     let serving = await serve(cwd, home, '0');
     let door: ReturnType<Door> = serving.door;
-    let last: number | undefined;
+    /** Known when the writer has stopped. */
+    const end: { last?: number } = {};
 
     const clients = Array.from(
       { length: Math.min(AT_ONCE, LIVES - from) },
       (_, at) => new RandomClient(() => door, drawing(seed * 1_000 + at)),
     );
-    const lives = clients.map((client) => client.live(() => last));
+    const lives = clients.map((client) => client.live(() => end.last));
     for (let task = 0; task < TASKS; task += 1) {
       await newTask(board, { title: `Task ${task}` });
       await sleep(draw() * 40);
@@ -68,7 +69,8 @@ test(`${LIVES} lives of clients, cut, slow and without a server for a while, end
       serving = await serve(cwd, home, serving.port);
       ({ door } = serving);
     }
-    last = await board.lastEvent();
+    const last = await board.lastEvent();
+    end.last = last;
     await Promise.all(lives);
     serving.child.kill('SIGTERM');
     await serving.ended;

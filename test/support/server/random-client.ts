@@ -54,9 +54,9 @@ export class RandomClient {
     // Most are cut; with a last event known, one that waits gets all.
     const cutAfter = this.#draw() < 0.7 ? this.#draw() * 400 : Number.POSITIVE_INFINITY;
     const began = performance.now();
-    let isClosed = false;
-    void connection.closed.then(() => (isClosed = true));
-    while (!isClosed && performance.now() - began < cutAfter && !this.#hasAll(last())) {
+    const now = { isClosed: false };
+    void connection.closed.then(() => (now.isClosed = true));
+    while (!now.isClosed && performance.now() - began < cutAfter && !this.#hasAll(last())) {
       if (this.#draw() < 0.1) {
         connection.pause();
         await sleep(this.#draw() * 100);

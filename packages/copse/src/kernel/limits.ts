@@ -45,10 +45,10 @@ export const limits = {
 
   /** Objects of git that are kept in memory, and how far history is walked without starting git. */
   objectMemory: {
-    commits: 4_000,
-    commitBytes: 3 * MEGABYTE,
+    commits: 2_500,
+    commitBytes: 2 * MEGABYTE,
     // A merge reads the trees of changed paths only. Every landing of a repository makes new ones, which fill this.
-    treeBytes: 3 * MEGABYTE,
+    treeBytes: 2 * MEGABYTE,
     /** A larger loose object is read by git. */
     looseBytes: 8 * MEGABYTE,
     /** Loose objects that were read lately are kept, if they are small. */
