@@ -114,3 +114,11 @@ test('a log that is a link is none: an agent could show a file that it cannot re
   const { code, stdout } = await copse(['logs', ENDED], { cwd });
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
 });
+
+test('an agent reads the output of its own task only', async () => {
+  await logOf(WORKING);
+  const env = { ...plainEnv, COPSE_SESSION_ID: 'se-other', COPSE_TOKEN: '1' };
+  await expect(withAccess({ cwd, env }, (access) => act(access, { task: WORKING }))).rejects.toMatchObject({
+    failure: { code: 'not_this_session' },
+  });
+});
