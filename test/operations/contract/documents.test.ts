@@ -8,21 +8,22 @@ import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
 import { openEngine } from '../../../packages/copse/src/board/open.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { OperationFailed } from '../../../packages/copse/src/operations/failure.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { answer, copse, git, newArea, plainEnv, printed } from '../../support/cli.ts';
+import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
 import { someFacts } from '../../support/machines/nodes.ts';
+import { operationNamed, perform } from '../../support/operations/perform.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
 import type { Call, ChangingCalls, KnownRecords, ReadingCalls } from './call.ts';
 import { changingAgents, prepareAgents, readingAgents } from './agent-calls.ts';
 import { changingIntake, readingIntake } from './intake-calls.ts';
 import { changingSetup, readingSetup } from './setup-calls.ts';
+import { changingWorktrees, prepareWorktrees, readingWorktrees } from './worktree-calls.ts';
 
 const area = newArea();
 let at: { readonly cwd: string };
@@ -64,6 +65,7 @@ beforeAll(async () => {
   ({ task: known.work } = await taken('Worked on', at));
   await prepareAgents(known, at);
   ({ job: known.job } = await answer<{ job: string }>(['trigger', 'c', '--prompt', 'Begin'], at));
+  await prepareWorktrees(at);
 });
 
 interface Synced {
@@ -92,6 +94,7 @@ const reading: ReadingCalls = {
   ...readingAgents(known),
   ...readingIntake(known),
   ...readingSetup,
+  ...readingWorktrees,
   'board.status': () => [{ argv: ['status'], input: {} }],
   'inbox.list': () => [{ argv: ['inbox'], input: {} }],
   'task.list': () => [
@@ -155,22 +158,8 @@ const changing: ChangingCalls = {
   ...changingAgents(known),
   ...changingIntake,
   ...changingSetup,
+  ...changingWorktrees,
 };
-
-function operationNamed(name: string) {
-  return operations.find((one) => one.name === name) ?? expect.fail(`There is no operation ${name}`);
-}
-
-/** As a server and the library call it. */
-async function perform(name: string, given: Call['input'], from = at): Promise<unknown> {
-  const { load, shape } = operationNamed(name);
-  const { input, output } = await shape();
-  const { act, view } = await load();
-  const wanted = input.parse(given) as never;
-  return withAccess({ ...from, env: plainEnv }, async (access) =>
-    output.parse(JSON.parse(JSON.stringify(view(await act(access, wanted))))),
-  );
-}
 
 test('every operation is called here', () => {
   const called = [...Object.keys(reading), ...Object.keys(changing)];
@@ -182,7 +171,10 @@ describe('an operation that reads returns what its command prints', () => {
     for (const call of reading[name]?.() ?? []) {
       const { argv, input } = call;
       const document = await documentOf(call);
-      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(await perform(name, input)) });
+      expect({ argv, is: timeless(document) }).toEqual({
+        argv,
+        is: timeless(await perform(name, input, at)),
+      });
     }
   });
 });
@@ -212,19 +204,21 @@ describe('the command of an operation that changes something prints its shape', 
 
 describe('a caller without a command line', () => {
   test('changes the board through the same operations', async () => {
-    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' })) as { id: string };
+    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' }, at)) as {
+      id: string;
+    };
     expect(await answer(['show', added.id], at)).toMatchObject({ title: 'By a program', priority: 'p5' });
-    await perform('task.cancel', { task: added.id, reason: 'No more' });
+    await perform('task.cancel', { task: added.id, reason: 'No more' }, at);
     expect(await answer(['show', added.id], at)).toMatchObject({ status: 'cancelled', reason: 'No more' });
   });
 
   test('is refused with the reason and the next command of the command line', async () => {
-    const refused = perform('task.pause', { task: 'cp-kkkk' });
+    const refused = perform('task.pause', { task: 'cp-kkkk' }, at);
     await expect(refused).rejects.toThrow(OperationFailed);
     await expect(refused).rejects.toMatchObject({
       failure: { code: 'wrong_status', reason: 'Cannot pause cp-kkkk: it is done.', task: 'cp-kkkk' },
     });
-    await expect(perform('task.show', {})).rejects.toMatchObject({
+    await expect(perform('task.show', {}, at)).rejects.toMatchObject({
       failure: { code: 'invalid', next: ['copse list'] },
     });
   });

@@ -7,6 +7,7 @@ import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
 import { setupOperations } from './setup/group.ts';
 import { taskOperations } from './tasks/group.ts';
+import { worktreeOperations } from './worktrees/group.ts';
 
 export const operations: readonly Operation[] = [
   ...inGroup(overviewOperations),
@@ -15,6 +16,7 @@ export const operations: readonly Operation[] = [
   ...inGroup(agentOperations),
   ...inGroup(intakeOperations),
   ...inGroup(setupOperations),
+  ...inGroup(worktreeOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;

@@ -1,7 +1,9 @@
 /** What operations of the command line work with. Everything but the board is loaded when an operation asks for it. */
 
+import { existsSync } from 'node:fs';
+
 import type { Context } from '../../board/context.ts';
-import type { EventNumber } from '../../kernel/ids.ts';
+import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import type { Access, CloneHere } from '../../operations/access.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
 import {
@@ -11,13 +13,17 @@ import {
   nodeHere,
   openContext,
   openWorkspaceContext,
+  openWorkspacesAt,
   requireRepository,
   worktreeNameOf,
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
 import { setupOf } from './setup.ts';
 import type { OpenRun } from '../run/run.ts';
+import type { UndoContext } from '../../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { ListContext } from '../../workspaces/act/worktree-list.ts';
+import type { SweepContext } from '../../workspaces/sweep/context.ts';
 
 export interface AccessOptions {
   /** Rings the terminal of the caller, if it has one. */
@@ -71,6 +77,39 @@ class OwnAccess implements Access {
   async workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
     this.#workspaces ??= openWorkspaceContext(this.#surroundings);
     return work(await this.#workspaces);
+  }
+
+  async workspacesOf<T>(task: TaskId, work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
+    return this.workspaces(async (context) => {
+      const root = (await context.board.get('task', task))?.repository;
+      if (root === undefined || root === context.root) return work(context);
+      const there = await openWorkspacesAt(this.#surroundings, root);
+      try {
+        return await work(there);
+      } finally {
+        await Promise.all([there.git.close(), there.board.close()]);
+      }
+    });
+  }
+
+  async worktreeList<T>(work: (context: ListContext) => Promise<T>): Promise<T> {
+    const { withWorktreeList } = await import('../look.ts');
+    return this.board((context) => withWorktreeList(this.#surroundings, work, context));
+  }
+
+  async sweep<T>(work: (context: SweepContext) => Promise<T>): Promise<T> {
+    const { openSweep } = await import('../leftovers.ts');
+    return this.workspaces(async (context) => work(await openSweep(this.#surroundings, context)));
+  }
+
+  async reverting<T>(work: (context: UndoContext) => Promise<T>): Promise<T> {
+    const { openReverting } = await import('../on-demand.ts');
+    const reverting = await openReverting(this.#surroundings);
+    try {
+      return await this.run((context) => work({ ...context, reverting }));
+    } finally {
+      await reverting.close();
+    }
   }
 
   async run<T>(
@@ -171,5 +210,14 @@ function hereOf(surroundings: Surroundings, { ring }: AccessOptions): CloneHere 
       return detectAgents(surroundings, findRepository(cwd)?.top ?? cwd);
     },
     ...setupOf(surroundings, ring),
+    checkoutAt: (folder) => {
+      const found = existsSync(folder) ? findRepository(folder) : undefined;
+      const isCheckout = found?.commonDir === repository().commonDir && found.top !== found.commonDir;
+      return isCheckout ? found.top : undefined;
+    },
+    folderSize: async (folder, untilMs) => {
+      const { folderSize } = await import('../known-here.ts');
+      return folderSize(folder, untilMs);
+    },
   };
 }

@@ -3,10 +3,11 @@
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import type { Task } from '../../tasks/rules/task.ts';
+import type { ChangedFile } from '../../workspaces/ports/worktrees.ts';
 import { ledgerView, taskView } from './views.ts';
 
 interface Size {
-  readonly files: readonly unknown[];
+  readonly files: readonly ChangedFile[];
   readonly inserted: number;
   readonly deleted: number;
 }
