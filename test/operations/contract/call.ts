@@ -5,6 +5,9 @@ export interface Call {
   readonly input: Readonly<Record<string, unknown>>;
   /** Its command prints the document and then fails, if something on this machine is missing. */
   readonly mayFail?: true;
+  /** The command prints one document on a line; this field of the operation has them. */
+  readonly lines?: string;
+  readonly at?: { readonly cwd: string };
 }
 
 /** By the name of the operation. */
@@ -25,4 +28,6 @@ export interface KnownRecords {
   attempt: string;
   /** An artifact with content. */
   report: string;
+  queued: string;
+  exported: string;
 }

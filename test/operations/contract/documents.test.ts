@@ -36,6 +36,8 @@ const known: KnownRecords = {
   stuck: '',
   attempt: '',
   report: '',
+  queued: '',
+  exported: '',
 };
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
@@ -55,6 +57,7 @@ beforeAll(async () => {
   git(at.cwd, 'commit', '--quiet', '--message=lists');
   await printed(['list'], at);
   await tell(at.cwd, oneOfEach, { plan: 'pl-aaaa' });
+  await tell(at.cwd, [{ ...oneOfEach[4], id: 'nnnn', title: 'Sent back', minutes: 3, agent: 'c' }]);
   await joinNode();
   await answer(['edit', 'cp-jjjj', '--plan', 'pl-aaaa'], at);
   await answer(['ledger', 'add', 'learning', 'x', '--task', 'cp-dddd'], at);
@@ -63,10 +66,31 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
-  await prepareAgents(known, at);
   ({ job: known.job } = await answer<{ job: string }>(['trigger', 'c', '--prompt', 'Begin'], at));
   await prepareWorktrees(at);
+  known.queued = await queueOne();
+  known.exported = await printed(['export'], at);
+  writeFileSync(path.join(area, 'board.jsonl'), known.exported);
+  // After the export, which would name the file that it adds.
+  await prepareAgents(known, at);
 });
+
+/** A task whose commit waits in the queue. */
+async function queueOne(): Promise<string> {
+  const { task, worktree } = await taken('Finished', at);
+  writeFileSync(path.join(worktree, `${task}.txt`), 'new\n');
+  git(worktree, 'add', '.');
+  git(worktree, 'commit', '--quiet', '--message=new');
+  await printed(['finish'], { ...at, cwd: worktree });
+  await answer(['queue', 'retry', task], at);
+  return task;
+}
+
+interface EventsDocument {
+  readonly events: readonly { readonly number: number }[];
+  readonly cursor: string;
+  readonly hasMore: boolean;
+}
 
 interface Synced {
   readonly sources: readonly { readonly steps: readonly { readonly item: string }[] }[];
@@ -75,8 +99,12 @@ interface Synced {
 async function joinNode(): Promise<void> {
   const { board } = await openContext({ cwd: at.cwd, env: {} });
   const joined = { id: brand<NodeId>('n-one'), at: timestamp(Date.now()), name: 'one', facts: someFacts };
+  const silent = { ...joined, id: brand<NodeId>('n-two'), name: 'two' };
   await board.transact((change) =>
-    change.record({ kind: 'person', name: null }, [{ type: 'node.joined', ...joined }]),
+    change.record({ kind: 'person', name: null }, [
+      { type: 'node.joined', ...joined },
+      { type: 'node.joined', ...silent },
+    ]),
   );
   await board.seeNode(joined.id);
   await board.close();
@@ -86,6 +114,7 @@ async function joinNode(): Promise<void> {
   await engine.db
     .updateTable('nodes')
     .set({ seen_at: Date.now() + 3_600_000 })
+    .where('id', '=', joined.id)
     .execute();
   await engine.close();
 }
@@ -117,6 +146,26 @@ const reading: ReadingCalls = {
   ],
   'artifact.show': () => [
     { argv: ['artifact', 'show', known.artifact], input: { artifact: known.artifact } },
+  ],
+  'event.list': () => [
+    { argv: ['events', '--last', '60'], input: { last: 60, limit: 60 }, lines: 'events' },
+    { argv: ['events', '--task', 'cp-kkkk', '--after', '1:3'], input: { task: 'cp-kkkk' }, lines: 'events' },
+  ],
+  'node.list': () => [
+    { argv: ['node', 'list'], input: {} },
+    { argv: ['node', 'list', '--all'], input: { all: true } },
+  ],
+  'node.show': () => [{ argv: ['node', 'show', 'one'], input: { node: 'one' } }],
+  'node.preview_drain': () => [{ argv: ['node', 'drain', 'n-one', '--preview'], input: { node: 'n-one' } }],
+  'queue.list': () => [
+    { argv: ['queue'], input: {} },
+    { argv: ['queue', '--target', 'main'], input: { target: 'main' } },
+  ],
+  'review.list': () => [{ argv: ['review'], input: {} }],
+  'review.show': () => [known.queued, 'cp-eeee'].map((task) => ({ argv: ['review', task], input: { task } })),
+  'radar.show': () => [
+    { argv: ['radar'], input: {} },
+    { argv: ['radar', known.work], input: { task: known.work } },
   ],
 };
 
@@ -159,6 +208,42 @@ const changing: ChangingCalls = {
   ...changingIntake,
   ...changingSetup,
   ...changingWorktrees,
+  'board.backup': () => ({ argv: ['board', 'backup'], input: {} }),
+  'board.import': () => ({
+    argv: ['import', path.join(area, 'board.jsonl')],
+    input: { text: known.exported },
+    at: newProject(area),
+  }),
+  'node.drain': () => ({
+    argv: ['node', 'drain', 'one', '--within', '5m'],
+    input: { node: 'one', withinMs: 300_000 },
+  }),
+  'node.resume': () => ({ argv: ['node', 'resume', 'one'], input: { node: 'one' } }),
+  'node.rename': () => ({ argv: ['node', 'rename', 'one', 'uno'], input: { node: 'one', name: 'uno' } }),
+  'node.leave': () => ({ argv: ['node', 'leave', 'two'], input: { node: 'two' } }),
+  'queue.front': () => ({ argv: ['queue', 'front', known.queued], input: { tasks: [known.queued] } }),
+  'queue.cancel': () => ({
+    argv: ['queue', 'cancel', known.queued, '--reason', 'Not now'],
+    input: { tasks: [known.queued], reason: 'Not now', dryRun: false },
+  }),
+  'queue.pause': () => ({
+    argv: ['queue', 'pause', '--accept', '--reason', 'Release'],
+    input: { accept: true, reason: 'Release', target: 'main' },
+  }),
+  'review.approve': () => ({
+    argv: ['review', known.queued, '--approve'],
+    input: { task: known.queued, head: '1f2e3d4' },
+  }),
+  'queue.retry': () => ({ argv: ['queue', 'retry', known.queued], input: { tasks: [known.queued] } }),
+  'queue.resume': () => ({ argv: ['queue', 'resume', '--target', 'main'], input: { target: 'main' } }),
+  'task.merge': () => ({
+    argv: ['merge', known.queued, '--now'],
+    input: { tasks: [known.queued], now: true, waitSeconds: 5 },
+  }),
+  'review.send_back': () => ({
+    argv: ['review', 'cp-nnnn', '--send-back', 'Please add a test'],
+    input: { task: 'cp-nnnn', comment: 'Please add a test', command: 'true' },
+  }),
 };
 
 test('every operation is called here', () => {
@@ -169,26 +254,30 @@ test('every operation is called here', () => {
 describe('an operation that reads returns what its command prints', () => {
   test.each(Object.keys(reading))('%s', async (name) => {
     for (const call of reading[name]?.() ?? []) {
-      const { argv, input } = call;
+      const { argv, input, lines } = call;
       const document = await documentOf(call);
-      expect({ argv, is: timeless(document) }).toEqual({
-        argv,
-        is: timeless(await perform(name, input, at)),
-      });
+      const own = (await perform(name, input, at)) as Readonly<Record<string, unknown>>;
+      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(lines ? own[lines] : own) });
     }
   });
 });
 
-async function documentOf({ argv, mayFail }: Call): Promise<unknown> {
-  if (!mayFail) return answer<object>(argv, at);
-  return JSON.parse((await copse([...argv, '--json'], at)).stdout);
+async function answers(argv: readonly string[]): Promise<readonly unknown[]> {
+  const lines = (await printed([...argv, '--json'], at)).trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as unknown);
+}
+
+async function documentOf({ argv, lines, mayFail, at: from = at }: Call): Promise<unknown> {
+  if (lines) return answers(argv);
+  if (!mayFail) return answer<object>(argv, from);
+  return JSON.parse((await copse([...argv, '--json'], from)).stdout);
 }
 
 /** Without the time of the look, and without words that count seconds or free bytes. */
 function timeless(document: unknown): unknown {
   return JSON.parse(
     JSON.stringify(document, (key, value: unknown) => {
-      if (key === 'at') return '';
+      if (key === 'at' || key === 'oldestMs') return '';
       return typeof value === 'string' ? value.replaceAll(/\b\d+(\.\d)? ?(s|m|h|d|min|GB)\b/g, '…') : value;
     }),
   );
@@ -210,6 +299,46 @@ describe('a caller without a command line', () => {
     expect(await answer(['show', added.id], at)).toMatchObject({ title: 'By a program', priority: 'p5' });
     await perform('task.cancel', { task: added.id, reason: 'No more' }, at);
     expect(await answer(['show', added.id], at)).toMatchObject({ status: 'cancelled', reason: 'No more' });
+  });
+
+  test('waits for a landing only as long as it says; the task stays in the queue', async () => {
+    const task = await queueOne();
+    const reason = 'it did not land within 0 s';
+    expect(await perform('task.merge', { tasks: [task], waitSeconds: 0 }, at)).toEqual({
+      landings: [{ landing: 'waits', task, reason }],
+    });
+    expect(await answer(['show', task], at)).toMatchObject({ status: 'landing' });
+  });
+
+  test('reads the events in pages, each of which says where the next begins', async () => {
+    const numbers: number[] = [];
+    for (let after = '1:0'; ;) {
+      const page = (await perform('event.list', { after, limit: 40 }, at)) as EventsDocument;
+      expect(page.events.length).toBeLessThanOrEqual(40);
+      numbers.push(...page.events.map(({ number }) => number));
+      if (!page.hasMore) break;
+      after = page.cursor;
+    }
+    expect(numbers.length).toBeGreaterThan(80);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+    await expect(perform('event.list', { after: 'yesterday' }, at)).rejects.toMatchObject({
+      failure: { code: 'invalid', reason: '--after must be an event number, not "yesterday".' },
+    });
+  });
+
+  test('imports the text of an export into an empty board only', async () => {
+    const empty = newProject(area);
+    const text = known.exported;
+    await perform('board.import', { text }, empty);
+    // The first line has the id of the board.
+    const [, ...imported] = (await printed(['export'], empty)).split('\n');
+    expect(imported).toEqual(text.split('\n').slice(1));
+    await expect(perform('board.import', { text }, empty)).rejects.toMatchObject({
+      failure: { code: 'wrong_status', reason: expect.stringContaining('is not empty') },
+    });
+    await expect(perform('board.import', { text: 'x' }, newProject(area))).rejects.toMatchObject({
+      failure: { reason: 'Line 1 of the text is not part of an export: it is not JSON.' },
+    });
   });
 
   test('is refused with the reason and the next command of the command line', async () => {

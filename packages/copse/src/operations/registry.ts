@@ -2,10 +2,14 @@
 
 import { agentOperations } from './agents/group.ts';
 import { intakeOperations } from './intake/group.ts';
+import { boardOperations } from './board/group.ts';
 import type { Fitting, Operation } from './operation.ts';
+import { nodeOperations } from './nodes/group.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
 import { setupOperations } from './setup/group.ts';
+import { queueOperations } from './queue/group.ts';
+import { reviewOperations } from './review/group.ts';
 import { taskOperations } from './tasks/group.ts';
 import { worktreeOperations } from './worktrees/group.ts';
 
@@ -17,6 +21,10 @@ export const operations: readonly Operation[] = [
   ...inGroup(intakeOperations),
   ...inGroup(setupOperations),
   ...inGroup(worktreeOperations),
+  ...inGroup(nodeOperations),
+  ...inGroup(boardOperations),
+  ...inGroup(queueOperations),
+  ...inGroup(reviewOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;

@@ -7,13 +7,9 @@ interface OtherCommand {
   readonly why: string;
 }
 
-/** It becomes an operation. */
-const NOT_YET = 'It is not in the registry yet.';
-
 export const otherCommands: Readonly<Record<string, OtherCommand>> = {
   'artifact get': { effect: 'changes', why: 'It writes a file. Only reading the content is an operation.' },
   attach: { effect: 'changes', why: 'It gives a terminal to a person.' },
-  'board backup': { effect: 'changes', why: NOT_YET },
   'board migrate': {
     effect: 'changes',
     why: 'It works before there is a board that an operation could use.',
@@ -33,33 +29,29 @@ export const otherCommands: Readonly<Record<string, OtherCommand>> = {
     why: 'Each of its words is an operation; its description is about all of them.',
   },
   demo: { effect: 'changes', why: 'It shows Copse in a repository of its own.' },
-  events: { effect: 'reads', isForSessions: true, why: NOT_YET },
-  export: { effect: 'changes', isForSessions: true, why: NOT_YET },
+  events: {
+    effect: 'reads',
+    isForSessions: true,
+    why: 'It prints all events, one on a line, or follows them. The operation returns a page.',
+  },
+  export: {
+    effect: 'changes',
+    isForSessions: true,
+    why: 'It writes the whole board as of one moment to a file or a pipe. Operations return pages.',
+  },
   help: { effect: 'reads', isForSessions: true, why: 'It is about the command line.' },
   hook: { effect: 'changes', isForSessions: true, why: 'Hooks of agent programs call it.' },
-  import: { effect: 'changes', why: NOT_YET },
   inbox: {
     effect: 'changes',
     why: 'At a terminal, it asks a person and applies the answers. Only its list is an operation.',
   },
   init: { effect: 'changes', why: 'It works before there is a repository that an operation could use.' },
   mcp: { effect: 'changes', isForSessions: true, why: 'It is a surface of the registry.' },
-  merge: { effect: 'changes', why: NOT_YET },
-  'node drain': { effect: 'changes', why: NOT_YET },
-  'node leave': { effect: 'changes', why: NOT_YET },
-  'node list': { effect: 'reads', why: NOT_YET },
-  'node rename': { effect: 'changes', why: NOT_YET },
-  'node resume': { effect: 'changes', why: NOT_YET },
-  'node show': { effect: 'reads', why: NOT_YET },
   orchestrate: { effect: 'changes', why: 'It runs until a person stops it.' },
-  queue: { effect: 'reads', isForSessions: true, why: NOT_YET },
-  'queue cancel': { effect: 'changes', why: NOT_YET },
-  'queue front': { effect: 'changes', why: NOT_YET },
-  'queue pause': { effect: 'changes', why: NOT_YET },
-  'queue resume': { effect: 'changes', why: NOT_YET },
-  'queue retry': { effect: 'changes', why: NOT_YET },
-  radar: { effect: 'reads', isForSessions: true, why: NOT_YET },
-  review: { effect: 'changes', why: NOT_YET },
+  review: {
+    effect: 'changes',
+    why: 'At a terminal, it asks a person after it showed the work. Showing and answering are operations.',
+  },
   serve: { effect: 'changes', why: 'It runs until a person stops it.' },
   'shell-init': { effect: 'reads', isForSessions: true, why: 'It prints a script for a shell.' },
   switch: { effect: 'reads', why: 'It changes the folder of a shell.' },

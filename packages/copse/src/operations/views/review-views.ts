@@ -29,7 +29,7 @@ interface Reviewed {
   readonly ledger: readonly LedgerEntry[];
 }
 
-export function reviewView(review: Reviewed, patch?: string | null) {
+export function reviewView(review: Reviewed) {
   const { task, agent, target, change, accept, checks, uncommitted, before, ledger } = review;
   return {
     task: taskView(task),
@@ -49,7 +49,6 @@ export function reviewView(review: Reviewed, patch?: string | null) {
     uncommitted,
     before,
     ledger: ledger.map(ledgerView),
-    ...(patch !== undefined && { patch }),
   };
 }
 
