@@ -14,25 +14,31 @@ import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kerne
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { OperationFailed } from '../../../packages/copse/src/operations/failure.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { answer, git, newArea, printed } from '../../support/cli.ts';
+import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
 import { someFacts } from '../../support/machines/nodes.ts';
 import { operationNamed, perform } from '../../support/operations/perform.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
+import type { Call, ChangingCalls, KnownRecords, ReadingCalls } from './call.ts';
+import { changingAgents, prepareAgents, readingAgents } from './agent-calls.ts';
+import { changingIntake, readingIntake } from './intake-calls.ts';
+import { changingSetup, readingSetup } from './setup-calls.ts';
 import { changingWorktrees, prepareWorktrees, readingWorktrees } from './worktree-calls.ts';
-
-interface Call {
-  readonly argv: readonly string[];
-  /** The same without a command line. */
-  readonly input: Readonly<Record<string, unknown>>;
-  /** The command prints one document on a line; this field of the operation has them. */
-  readonly lines?: string;
-  readonly at?: { readonly cwd: string };
-}
 
 const area = newArea();
 let at: { readonly cwd: string };
-const known = { artifact: '', item: '', work: '', queued: '', exported: '' };
+const known: KnownRecords = {
+  artifact: '',
+  item: '',
+  work: '',
+  job: '',
+  finished: '',
+  stuck: '',
+  attempt: '',
+  report: '',
+  queued: '',
+  exported: '',
+};
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
 beforeAll(async () => {
@@ -40,7 +46,12 @@ beforeAll(async () => {
   writeFileSync(path.join(at.cwd, 'TODO.md'), '- [ ] Write the guide\n');
   writeFileSync(
     path.join(at.cwd, 'copse.yml'),
-    'agents: { c: { command: "true" } }\nsources: { lists: { type: markdown, files: [TODO.md] } }\n',
+    [
+      'agents: { c: { command: "true", schedules: { nightly: { type: cron, cron: "0 6 1 1 *", prompt: Tidy },',
+      '  yearly: { type: cron, cron: "0 7 1 1 *", time_zone: Europe/Berlin, prompt: Look } } } }',
+      'sources: { lists: { type: markdown, files: [TODO.md] } }',
+      '',
+    ].join('\n'),
   );
   git(at.cwd, 'add', '.');
   git(at.cwd, 'commit', '--quiet', '--message=lists');
@@ -55,10 +66,13 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
+  ({ job: known.job } = await answer<{ job: string }>(['trigger', 'c', '--prompt', 'Begin'], at));
   await prepareWorktrees(at);
   known.queued = await queueOne();
   known.exported = await printed(['export'], at);
   writeFileSync(path.join(area, 'board.jsonl'), known.exported);
+  // After the export, which would name the file that it adds.
+  await prepareAgents(known, at);
 });
 
 /** A task whose commit waits in the queue. */
@@ -105,7 +119,10 @@ async function joinNode(): Promise<void> {
   await engine.close();
 }
 
-const reading: Readonly<Record<string, () => readonly Call[]>> = {
+const reading: ReadingCalls = {
+  ...readingAgents(known),
+  ...readingIntake(known),
+  ...readingSetup,
   ...readingWorktrees,
   'board.status': () => [{ argv: ['status'], input: {} }],
   'inbox.list': () => [{ argv: ['inbox'], input: {} }],
@@ -153,7 +170,7 @@ const reading: Readonly<Record<string, () => readonly Call[]>> = {
 };
 
 /** In this order: a later call may need what an earlier one did. */
-const changing: Readonly<Record<string, () => Call>> = {
+const changing: ChangingCalls = {
   'task.add': () => ({
     argv: ['add', 'One more', '--body', 'Why', '--priority', 'p4', '--depends', 'cp-hhhh', '--agent', 'c'],
     input: { title: 'One more', body: 'Why', priority: 'p4', dependsOn: ['cp-hhhh'], agent: 'c' },
@@ -187,6 +204,9 @@ const changing: Readonly<Record<string, () => Call>> = {
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
   }),
+  ...changingAgents(known),
+  ...changingIntake,
+  ...changingSetup,
   ...changingWorktrees,
   'board.backup': () => ({ argv: ['board', 'backup'], input: {} }),
   'board.import': () => ({
@@ -233,8 +253,9 @@ test('every operation is called here', () => {
 
 describe('an operation that reads returns what its command prints', () => {
   test.each(Object.keys(reading))('%s', async (name) => {
-    for (const { argv, input, lines } of reading[name]?.() ?? []) {
-      const document = lines ? await answers(argv) : await answer<object>(argv, at);
+    for (const call of reading[name]?.() ?? []) {
+      const { argv, input, lines } = call;
+      const document = await documentOf(call);
       const own = (await perform(name, input, at)) as Readonly<Record<string, unknown>>;
       expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(lines ? own[lines] : own) });
     }
@@ -246,12 +267,18 @@ async function answers(argv: readonly string[]): Promise<readonly unknown[]> {
   return lines.map((line) => JSON.parse(line) as unknown);
 }
 
-/** Without the time of the look, and without words that count seconds. */
+async function documentOf({ argv, lines, mayFail, at: from = at }: Call): Promise<unknown> {
+  if (lines) return answers(argv);
+  if (!mayFail) return answer<object>(argv, from);
+  return JSON.parse((await copse([...argv, '--json'], from)).stdout);
+}
+
+/** Without the time of the look, and without words that count seconds or free bytes. */
 function timeless(document: unknown): unknown {
   return JSON.parse(
     JSON.stringify(document, (key, value: unknown) => {
       if (key === 'at' || key === 'oldestMs') return '';
-      return typeof value === 'string' ? value.replaceAll(/\b\d+ ?(s|m|h|d|min)\b/g, '…') : value;
+      return typeof value === 'string' ? value.replaceAll(/\b\d+(\.\d)? ?(s|m|h|d|min|GB)\b/g, '…') : value;
     }),
   );
 }
@@ -260,7 +287,7 @@ describe('the command of an operation that changes something prints its shape', 
   test.each(Object.keys(changing))('%s', async (name) => {
     const call = changing[name]?.() ?? expect.fail(name);
     const { output } = await operationNamed(name).shape();
-    output.parse(await answer(call.argv, call.at ?? at));
+    output.parse(await documentOf(call));
   });
 });
 

@@ -6,6 +6,7 @@
 import { type Pending, acceptFirst, loadPending } from '../compose/accepted.ts';
 import { type Repository, findRepository } from '../compose/open.ts';
 import { sessionFrom } from '../board/rules/author.ts';
+import { PENDING_REMEDY, pendingText } from '../explain/rules/pending.ts';
 import { named, shown } from '../kernel/text.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import { canAsk } from './ask.ts';
@@ -57,24 +58,6 @@ function tell({ output }: Cli, pending: Pending): void {
   const text = pending.isFirst ? null : pendingText(pending);
   if (text !== null) output.note(shown(`${text}\n  → ${PENDING_REMEDY}`));
 }
-
-/** Null when everything is accepted. */
-export function pendingText({ changes }: Pick<Pending, 'changes'>): string | null {
-  if (changes.length === 0) return null;
-  const names = named(changes.map(({ name }) => name));
-  const broken = changes.find(({ problem }) => problem !== null);
-  if (broken?.problem != null) {
-    // A mistake in copse.yml begins with its place.
-    const isPlaced = broken.problem.startsWith(`${broken.name}:`);
-    return `${isPlaced ? '' : `${broken.name} cannot be used: `}${broken.problem}\nCopse still uses the accepted version. Correct the file, then accept it.`;
-  }
-  if (changes.every(({ before }) => before === null))
-    return `${names} ${changes.length === 1 ? 'is' : 'are'} new; Copse does not use ${changes.length === 1 ? 'it' : 'them'} yet.`;
-  return `${names} changed; Copse still uses the accepted version.`;
-}
-
-/** Shows the change and asks. A file with a mistake is refused until it is corrected. */
-export const PENDING_REMEDY = 'copse config accept';
 
 function repositoryOfPerson({ cwd, env }: Cli): Repository | undefined {
   if (sessionFrom(env) !== undefined || env['COPSE_SANDBOX']) return undefined;

@@ -14,7 +14,7 @@ import { hasCode } from '../kernel/system/error-code.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { Repository } from './open.ts';
 
-export interface PendingChange {
+interface PendingChange {
   /** A file, or `refs/remotes/<remote>/HEAD`. */
   readonly name: string;
   /** What it decides. */

@@ -6,8 +6,9 @@ import type { EventNumber } from '../kernel/ids.ts';
 import { openMemory } from '../kernel/system/json-file.ts';
 import { systemTimer } from './parts.ts';
 import { type Surroundings, configOf, requireRepository } from './open.ts';
-import type { NoticeKind } from '../explain/rules/notice.ts';
-import type { Policy } from '../kernel/policy.ts';
+import type { Notice, NoticeKind } from '../explain/rules/notice.ts';
+import { type Policy, defaultPolicy } from '../kernel/policy.ts';
+import type { TriedChannel } from '../operations/access.ts';
 import type { NoticeChannel } from '../explain/notices/port.ts';
 
 export interface OpenNotices {
@@ -63,4 +64,33 @@ export async function announceNow(
   const { after, onProblem } = options;
   const signal = AbortSignal.abort();
   await announce({ ...context, clock: systemTimer }, { ...open, after, signal, onProblem });
+}
+
+const testNotice: Notice = {
+  headline: 'this is a test',
+  text: 'Copse tells you here when a task needs you.',
+  command: 'copse inbox',
+  isUrgent: false,
+  about: [],
+};
+
+/** Sends one notice through every channel. */
+export async function testChannels(
+  surroundings: Surroundings,
+  ring: (() => void) | undefined,
+): Promise<readonly TriedChannel[]> {
+  const { notifications } = await configOf(requireRepository(surroundings));
+  const { channels } = await openNotices(surroundings, defaultPolicy, ring);
+  const tried: TriedChannel[] = [];
+  for (const channel of channels) {
+    const sent = await channel.send(testNotice, AbortSignal.timeout(defaultPolicy.notifications.sendMs));
+    const why = sent.kind === 'failed' ? sent.reason : null;
+    tried.push({ channel: channel.name, result: sent.kind, why });
+  }
+  const isOpen = (name: string) => channels.some((channel) => channel.name === name);
+  const absent = (channel: string, why: string) => void tried.push({ channel, result: 'absent', why });
+  if (notifications.desktop && !isOpen('desktop'))
+    absent('desktop', 'this machine has no display, or no notify-send');
+  if (notifications.bell && !isOpen('bell')) absent('bell', 'the output is not a terminal');
+  return tried;
 }

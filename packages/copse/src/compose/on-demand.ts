@@ -1,5 +1,6 @@
 /** Adapters that single commands need. Each is loaded when its function is called, so that other commands do not pay for it. */
 
+import type { AttemptLogs } from '../agents/ports/logs.ts';
 import type { ArtifactRead } from '../agents/ports/runners.ts';
 import type { Artifact } from '../tasks/rules/ledger.ts';
 import type { GitVersion } from '../git/version.ts';
@@ -117,4 +118,10 @@ export async function openNewRepository() {
 export async function readArtifact(surroundings: Surroundings, artifact: Artifact): Promise<ArtifactRead> {
   const { openArtifacts } = await import('../agents/files/artifacts.ts');
   return openArtifacts(requireRepository(surroundings).home).read(artifact.task, artifact);
+}
+
+/** What agents and their runners printed on this machine. */
+export async function openLogs(surroundings: Surroundings): Promise<AttemptLogs> {
+  const log = await import('../agents/files/attempt-log.ts');
+  return log.openLogs(requireRepository(surroundings).home);
 }

@@ -337,10 +337,14 @@ function lateConfinement(load: () => Promise<CommandConfinement>): CommandConfin
 
 /** Opens the same, and the report file of the agent. */
 export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
+  const context = await openWorkspaceContext(surroundings);
+  return { ...context, ...(await openReporting(context)) };
+}
+
+export async function openReporting({ home }: Pick<Repository, 'home'>) {
   const { openReports } = await import('../agents/files/report-file.ts');
   const { openArtifacts } = await import('../agents/files/artifacts.ts');
-  const context = await openWorkspaceContext(surroundings);
-  return { ...context, reports: openReports(), artifacts: openArtifacts(context.home) };
+  return { reports: openReports(), artifacts: openArtifacts(home) };
 }
 
 /** The id of this clone on this machine, which worktrees belong to. */

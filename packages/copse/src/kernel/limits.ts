@@ -162,6 +162,11 @@ export const limits = {
     lastLines: 20,
     /** Of the log of a runner that did not start. */
     lastWordsLength: 300,
+    /** Of the logs in one document, the newest first; and of a page that a program reads on from. */
+    documentBytes: 16 * MEGABYTE,
+    pageBytes: 256 * KILOBYTE,
+    /** Where the last lines of a log are looked for. */
+    tailBytes: MEGABYTE,
   },
 
   /** Files and addresses that tasks leave as results. */
@@ -172,6 +177,8 @@ export const limits = {
     perTask: 200,
     nameLength: 200,
     uriLength: 2_048,
+    /** Of the content in one document. */
+    pageBytes: 4 * MEGABYTE,
     /** How long the unfinished file of a killed process stays. */
     unfinishedMs: HOUR,
   },

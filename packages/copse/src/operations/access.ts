@@ -3,10 +3,13 @@
  * command line closes all of them when the command ends; a server keeps them open.
  */
 
-import type { ArtifactRead } from '../agents/ports/runners.ts';
+import type { AttemptLogs } from '../agents/ports/logs.ts';
+import type { ArtifactRead, Artifacts, Reports } from '../agents/ports/runners.ts';
+import type { RuntimeName } from '../agents/rules/runtimes.ts';
 import type { Context } from '../board/context.ts';
 import type { Config } from '../config/schema.ts';
-import type { NodeId, TaskId } from '../kernel/ids.ts';
+import type { Intake } from '../intake/ports/intake.ts';
+import type { EventNumber, NodeId, TaskId } from '../kernel/ids.ts';
 import { type LookContext, type RunContext, contextOf } from '../queue/context.ts';
 import type { RadarSight } from '../radar/port.ts';
 import type { Attempt } from '../tasks/rules/attempt.ts';
@@ -40,10 +43,14 @@ export interface Access {
     work: (context: RunContext) => Promise<T>,
     options?: { readonly command?: string | undefined },
   ): Promise<T>;
+  /** Notifies people of what was recorded after this event, unless another process of this machine does. Nothing waits for it. */
+  announce(after: EventNumber): void;
 }
 
 /** The clone that the caller is in. */
 export interface CloneHere {
+  /** The folder that the caller is in. */
+  folder(): string;
   /** The top folder of the worktree around the caller. */
   top(): string;
   node(): NodeId;
@@ -59,10 +66,77 @@ export interface CloneHere {
   radar(): RadarSight;
   processOf(attempt: Attempt, nodeName: string | null): Promise<AttemptProcess>;
   readArtifact(artifact: Artifact): Promise<ArtifactRead>;
+  /** The schedules and triggers of its copse.yml. */
+  intake(): Promise<Intake>;
+  logs(): Promise<AttemptLogs>;
+  /** The report files of agents, and the files that tasks leave as results. */
+  reporting(): Promise<{ readonly reports: Reports; readonly artifacts: Artifacts }>;
+  /** Of all that Copse knows, installed or not. */
+  agentPrograms(): Promise<readonly InstalledProgram[]>;
+  /** Its copse.yml in the checkout, or as a person accepted it. */
+  configFile(which: 'present' | 'accepted'): ConfigFile;
+  /** Mistakes in schedules and sources that the schema of copse.yml cannot see. */
+  intakeProblems(config: Config): Promise<readonly string[]>;
+  pendingSettings(): Promise<PendingSettings>;
+  /** Trusts the addresses that the remotes have now. */
+  acceptRemotes(): Promise<readonly { readonly name: string; readonly url: string }[]>;
+  /** Sends one notice through every channel. */
+  testNotices(): Promise<readonly TriedChannel[]>;
+  /** Also where there is no repository. */
+  health(): Promise<readonly HealthCheck[]>;
   /** The top of the checkout around a folder; undefined outside of the checkouts of this repository. */
   checkoutAt(folder: string): string | undefined;
   /** Until `performance.now()` is this. */
   folderSize(folder: string, untilMs: number): Promise<FolderSize>;
+}
+
+export interface InstalledProgram {
+  readonly runtime: RuntimeName;
+  /** Null: it is not installed. */
+  readonly place: string | null;
+  readonly version: string | null;
+  /** Why it does not start. */
+  readonly problem: string | null;
+  readonly install: string;
+}
+
+type ConfigFile =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'absent' }
+  /** Something is there that Copse does not read. */
+  | { readonly kind: 'unclear' };
+
+/** Changes of files that decide what Copse runs, which no person has accepted yet. */
+export interface PendingSettings {
+  readonly changes: readonly {
+    readonly name: string;
+    readonly decides: string;
+    readonly before: string | null;
+    readonly now: string | null;
+    /** Why it cannot be accepted as it is. */
+    readonly problem: string | null;
+  }[];
+  /** No person has accepted anything here yet. */
+  readonly isFirst: boolean;
+  /** Another one for other contents. */
+  readonly version: string;
+  /** Accepts exactly these contents. */
+  accept(): Promise<void>;
+}
+
+export interface TriedChannel {
+  readonly channel: string;
+  /** `absent`: configured, and not on this machine. */
+  readonly result: 'sent' | 'failed' | 'absent';
+  readonly why: string | null;
+}
+
+export interface HealthCheck {
+  readonly name: string;
+  /** `missing`: it is not there, which is a fault only for agents that need it. */
+  readonly state: 'fine' | 'missing' | 'problem';
+  readonly found: string;
+  readonly remedy: string | null;
 }
 
 export interface AttemptProcess {

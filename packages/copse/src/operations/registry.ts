@@ -1,10 +1,13 @@
 /** Every operation. This loads their descriptions only. */
 
+import { agentOperations } from './agents/group.ts';
+import { intakeOperations } from './intake/group.ts';
 import { boardOperations } from './board/group.ts';
 import type { Fitting, Operation } from './operation.ts';
 import { nodeOperations } from './nodes/group.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
+import { setupOperations } from './setup/group.ts';
 import { queueOperations } from './queue/group.ts';
 import { reviewOperations } from './review/group.ts';
 import { taskOperations } from './tasks/group.ts';
@@ -14,6 +17,9 @@ export const operations: readonly Operation[] = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
+  ...inGroup(agentOperations),
+  ...inGroup(intakeOperations),
+  ...inGroup(setupOperations),
   ...inGroup(worktreeOperations),
   ...inGroup(nodeOperations),
   ...inGroup(boardOperations),

@@ -57,7 +57,7 @@ export async function openServedBoard(
     context,
     receive: async (name, request) =>
       receiveRequest(context, { triggers: await triggersNow() }, signatures, { name, request }),
-    withAccess: (work, keyed) => withAccess(person, work, lentBoard(context.board, keyed)),
+    withAccess: (work, keyed) => withAccess(person, work, { lent: lentBoard(context.board, keyed) }),
     tokenFolder: privateCache(env, 'copse-serve'),
   };
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 
 import type { Context } from '../../board/context.ts';
 import type { Board } from '../../board/port.ts';
-import type { TaskId } from '../../kernel/ids.ts';
+import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import type { Access, CloneHere } from '../../operations/access.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
 import {
@@ -19,19 +19,29 @@ import {
   worktreeNameOf,
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
+import { setupOf } from './setup.ts';
 import type { OpenRun, OpenRunOptions } from '../run/run.ts';
 import type { UndoContext } from '../../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { ListContext } from '../../workspaces/act/worktree-list.ts';
 import type { SweepContext } from '../../workspaces/sweep/context.ts';
 
-/** Closes at the end what was opened meanwhile; `lent` is a board that is open already. */
+export interface AccessOptions {
+  /** Rings the terminal of the caller, if it has one. */
+  readonly ring?: (() => void) | undefined;
+  /** Told about notices that could not be sent. */
+  readonly onProblem?: (reason: string) => void;
+  /** A board that is open already, and stays open. */
+  readonly lent?: Board | undefined;
+}
+
+/** Closes at the end what was opened meanwhile. */
 export async function withAccess<T>(
   surroundings: Surroundings,
   work: (access: Access) => Promise<T>,
-  lent?: Board,
+  options: AccessOptions = {},
 ): Promise<T> {
-  const access = new OwnAccess(surroundings, lent);
+  const access = new OwnAccess(surroundings, options);
   try {
     return await work(access);
   } finally {
@@ -44,15 +54,18 @@ class OwnAccess implements Access {
   readonly here: CloneHere;
   readonly #surroundings: Surroundings;
   readonly #lent: Board | undefined;
+  readonly #options: AccessOptions;
+  readonly #announcing = new Set<Promise<void>>();
   readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
   #look: Promise<LookContext> | undefined;
 
-  constructor(surroundings: Surroundings, lent: Board | undefined) {
-    this.#lent = lent;
+  constructor(surroundings: Surroundings, options: AccessOptions) {
+    this.#lent = options.lent;
+    this.#options = options;
     this.env = surroundings.env;
-    this.here = hereOf(surroundings);
+    this.here = hereOf(surroundings, options);
     this.#surroundings = surroundings;
   }
 
@@ -113,8 +126,27 @@ class OwnAccess implements Access {
     return work((await open).context);
   }
 
+  announce(after: EventNumber): void {
+    const announcing = this.#announce(after);
+    this.#announcing.add(announcing);
+    void announcing.then(() => this.#announcing.delete(announcing));
+  }
+
+  async #announce(after: EventNumber): Promise<void> {
+    const { ring, onProblem = () => {} } = this.#options;
+    try {
+      const { announceNow } = await import('../notices.ts');
+      await this.workspaces((context) =>
+        announceNow(this.#surroundings, context, { after, ring, onProblem }),
+      );
+    } catch (error) {
+      onProblem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
   /** What could not be opened was reported by its operation. */
   async close(): Promise<void> {
+    await Promise.all(this.#announcing);
     const boards = opened(await Promise.allSettled([this.#board, this.#look, this.#workspaces]));
     const [workspaces] = opened(await Promise.allSettled([this.#workspaces]));
     const runs = opened(await Promise.allSettled(this.#runs.values()));
@@ -143,9 +175,10 @@ async function openRunning(
   return openRun(surroundings, options);
 }
 
-function hereOf(surroundings: Surroundings): CloneHere {
+function hereOf(surroundings: Surroundings, { ring }: AccessOptions): CloneHere {
   const repository = () => requireRepository(surroundings);
   return {
+    folder: () => surroundings.cwd,
     top: () => repository().top,
     node: () => nodeHere(repository()),
     config: () => configOf(repository()),
@@ -167,6 +200,24 @@ function hereOf(surroundings: Surroundings): CloneHere {
       const { readArtifact } = await import('../on-demand.ts');
       return readArtifact(surroundings, artifact);
     },
+    intake: async () => {
+      const { intakeOf } = await import('../run/intake.ts');
+      return intakeOf(await configOf(repository()), { isShown: true });
+    },
+    logs: async () => {
+      const { openLogs } = await import('../on-demand.ts');
+      return openLogs(surroundings);
+    },
+    reporting: async () => {
+      const { openReporting } = await import('../open.ts');
+      return openReporting(repository());
+    },
+    agentPrograms: async () => {
+      const { detectAgents } = await import('../run/agents.ts');
+      const { cwd } = surroundings;
+      return detectAgents(surroundings, findRepository(cwd)?.top ?? cwd);
+    },
+    ...setupOf(surroundings, ring),
     checkoutAt: (folder) => {
       const found = existsSync(folder) ? findRepository(folder) : undefined;
       const isCheckout = found?.commonDir === repository().commonDir && found.top !== found.commonDir;

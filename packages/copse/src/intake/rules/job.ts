@@ -2,7 +2,16 @@
 
 import type { TaskState } from '../../tasks/rules/task.ts';
 
-export type JobResult = 'waiting' | 'running' | 'landing' | 'done' | 'needs_person' | 'failed' | 'cancelled';
+export const jobResults = [
+  'waiting',
+  'running',
+  'landing',
+  'done',
+  'needs_person',
+  'failed',
+  'cancelled',
+] as const;
+export type JobResult = (typeof jobResults)[number];
 
 const RESULTS: Readonly<Record<TaskState['status'], JobResult>> = {
   pending: 'waiting',

@@ -304,6 +304,12 @@ export function silenceText(silentMs: number | null): string {
   return silentMs === null ? 'never heard from' : `not heard from for ${spanText(silentMs)}`;
 }
 
+/** For people: which clock is ahead. */
+export function offsetText(offsetMs: number): string {
+  if (Math.abs(offsetMs) < 1_000) return 'agrees with the board’s server';
+  return `${spanText(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead of'} the board’s server (only shown)`;
+}
+
 /** Live nodes of a Copse that does not know the new version of the board: it is not migrated while they run. */
 export function nodesBelow(
   nodes: readonly Node[],

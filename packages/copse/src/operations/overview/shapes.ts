@@ -4,7 +4,15 @@ import { z } from 'zod';
 
 import { interruptions, openPhases } from '../../agents/rules/session/session.ts';
 import { agentName, taskOrHere, time, usage } from '../shapes/common.ts';
-import { artifact, ledgerEntry, process, question, status as taskStatus, task } from '../shapes/task.ts';
+import {
+  artifact,
+  item,
+  ledgerEntry,
+  process,
+  question,
+  status as taskStatus,
+  task,
+} from '../shapes/task.ts';
 import { taskOrders } from './list-order.ts';
 
 const attention = z.enum(['permission', 'idle']).describe('It waits for a person.');
@@ -154,25 +162,6 @@ const workspace = z.strictObject({
   baseCommit: z.string().nullable(),
   preparedAt: time,
   is: z.enum(['in_use', 'kept', 'released']),
-});
-
-const item = z.strictObject({
-  source: z.string(),
-  id: z.string(),
-  title: z.string(),
-  url: z.string().nullable(),
-  task: z.string(),
-  status: taskStatus.nullable(),
-  by: z.string().nullable(),
-  isClosed: z.boolean(),
-  changedUpstreamAt: time.nullable(),
-  report: z
-    .strictObject({
-      phase: z.enum(['queued', 'working', 'waiting', 'review', 'done', 'cancelled']),
-      at: time.nullable(),
-      comment: z.string().nullable(),
-    })
-    .nullable(),
 });
 
 const undone = z.discriminatedUnion('is', [

@@ -57,9 +57,32 @@ export const artifactList = {
   output: z.strictObject({ artifacts: z.array(artifact) }),
 };
 
+const anArtifact = z.string().describe('The id of an artifact, or the unique beginning of one.');
+
 export const artifactShow = {
+  input: z.strictObject({ artifact: anArtifact }),
+  output: artifact,
+};
+
+export const artifactAdd = {
   input: z.strictObject({
-    artifact: z.string().describe('The id of an artifact, or the unique beginning of one.'),
+    task: taskOrHere,
+    file: z.string().optional().describe('A path on the machine of Copse; the file is copied.'),
+    uri: z.string().optional().describe('Instead of a file: kept as text.'),
+    title: z.string().optional().describe('What it is, in one line.'),
   }),
   output: artifact,
+};
+
+export const artifactContent = {
+  input: z.strictObject({
+    artifact: anArtifact,
+    after: z.int().min(0).optional().describe('The `next` of the last page.'),
+  }),
+  output: z.strictObject({
+    artifact: z.string(),
+    bytes: z.number().describe('Of the whole content.'),
+    content: z.base64().describe('This page.'),
+    next: z.number().nullable().describe('Null: this is the last page.'),
+  }),
 };

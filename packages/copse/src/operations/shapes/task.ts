@@ -117,3 +117,23 @@ export const process = z.strictObject({
   pid: z.number().nullable(),
   isAlive: z.boolean().nullable(),
 });
+
+/** A work item of a source that became a task. */
+export const item = z.strictObject({
+  source: z.string(),
+  id: z.string(),
+  title: z.string(),
+  url: z.string().nullable(),
+  task: z.string(),
+  status: status.nullable(),
+  by: z.string().nullable(),
+  isClosed: z.boolean(),
+  changedUpstreamAt: time.nullable(),
+  report: z
+    .strictObject({
+      phase: z.enum(['queued', 'working', 'waiting', 'review', 'done', 'cancelled']),
+      at: time.nullable(),
+      comment: z.string().nullable(),
+    })
+    .nullable(),
+});

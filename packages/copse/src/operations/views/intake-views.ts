@@ -4,7 +4,9 @@ import type { Job } from '../../intake/act/jobs.ts';
 import type { KnownSchedule } from '../../intake/act/schedules.ts';
 import { cronWords } from '../../intake/rules/cron-words.ts';
 import type { Timing } from '../../intake/rules/schedule.ts';
+import type { JobId, Timestamp } from '../../kernel/ids.ts';
 import { time } from '../../kernel/time.ts';
+import { type TaskSummary, jobOf } from '../../tasks/rules/task.ts';
 import { taskView } from './views.ts';
 
 export function scheduleView({ id, definition, schedule, isElsewhere, next }: KnownSchedule) {
@@ -57,4 +59,19 @@ export function jobView(job: Job) {
     usage,
     task: taskView(task),
   };
+}
+
+/** A run that a person started. */
+export interface StartedRun {
+  readonly job: JobId | null;
+  readonly task: TaskSummary;
+  readonly at: Timestamp;
+}
+
+export function startedRun(task: TaskSummary, at: Timestamp): StartedRun {
+  return { job: jobOf(task.origin), task, at };
+}
+
+export function startedView({ job, task }: StartedRun) {
+  return { job, task: taskView(task) };
 }

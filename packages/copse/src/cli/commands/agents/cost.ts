@@ -1,21 +1,12 @@
-import {
-  type Cost,
-  type CostGroup,
-  type CostRow,
-  type Costs,
-  costGroups,
-  loadCosts,
-} from '../../../agents/act/cost.ts';
-import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
+import { type Cost, type CostGroup, type CostRow, type Costs, costGroups } from '../../../agents/act/cost.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { dollarsText, tokensText } from '../../../explain/rules/amounts.ts';
 import { shown } from '../../../kernel/text.ts';
-import { tokensOf } from '../../../kernel/usage.ts';
+import { act, view } from '../../../operations/agents/cost.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cut, widthOfText } from '../../screen/screen.ts';
-import { dollarsText, tokensText } from '../../../explain/rules/amounts.ts';
-import { requirePlanId } from '../../../operations/find.ts';
-import { withBoard } from '../../with-board.ts';
 
 interface Options {
   readonly by?: string;
@@ -25,34 +16,17 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  const { since, plan } = options;
   const by = requireGroup(options.by ?? 'task');
-  await withBoard(cli, async (context) => {
-    const since = options.since === undefined ? null : requireSince(options.since, context.clock.now());
-    const plan = options.plan === undefined ? null : await requirePlanId(context.board, options.plan);
-    const costs = await loadCosts(context, { by, since, plan, dayOf });
-    if (options.json) {
-      cli.output.json({
-        by,
-        since: since === null ? null : new Date(since).toISOString(),
-        rows: costs.rows.map((row) => ({
-          [by]: row.key,
-          ...(by === 'task' && { title: row.title }),
-          ...view(row),
-        })),
-        total: view(costs.total),
-      });
-    } else if (costs.rows.length === 0) {
-      const isNarrowed = since !== null || plan !== null;
-      cli.output.line(
-        isNarrowed ? 'No agent reported usage for this selection.' : 'No agent has reported usage yet.',
-      );
-    } else print(cli.output, by, costs);
+  await withAccess(cli, async (access) => {
+    const costs = await act(access, { by, since, plan });
+    if (options.json) return cli.output.json(view(costs));
+    if (costs.rows.length > 0) return print(cli.output, by, costs);
+    const isNarrowed = since !== undefined || plan !== undefined;
+    cli.output.line(
+      isNarrowed ? 'No agent reported usage for this selection.' : 'No agent has reported usage yet.',
+    );
   });
-}
-
-function view({ usage, isUnknownInPart, sessions }: Cost) {
-  const { input, cached, output, dollars } = usage;
-  return { tokens: tokensOf(usage), input, cached, output, dollars, isUnknownInPart, sessions };
 }
 
 const heads = ['input', 'cached', 'output', 'dollars'] as const;
@@ -91,39 +65,8 @@ function cellsOf({ usage, isUnknownInPart }: Cost): readonly string[] {
   return [tokensText(input), tokensText(cached), tokensText(output), price];
 }
 
-/** In the local time zone. */
-function dayOf(at: Timestamp): string {
-  const date = new Date(at);
-  const two = (value: number) => String(value).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-}
-
 function requireGroup(text: string): CostGroup {
   const group = costGroups.find((known) => known === text);
   if (group) return group;
   return fail('invalid', `--by must be one of ${costGroups.join(', ')}, not "${text}".`, 'copse cost --help');
-}
-
-const MS_PER_UNIT: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
-/** A span, a day, or a time; days and times without a zone are local. */
-function requireSince(text: string, now: Timestamp): Timestamp {
-  const [, amount, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
-  if (amount !== undefined) return timestamp(now - Number(amount) * (MS_PER_UNIT[unit] ?? 0));
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const isTime = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?$/.test(text);
-  const parsed = isDay ? Date.parse(`${text}T00:00`) : isTime ? Date.parse(text) : Number.NaN;
-  // `Date.parse` takes 30 February for a day in March.
-  const isReal = !Number.isNaN(parsed) && (!isDay || dayOf(timestamp(parsed)) === text);
-  if (isReal) return timestamp(parsed);
-  return fail(
-    'invalid',
-    `--since must be a time like 7d, 2026-11-30 or 2026-11-30T14:00, not "${text}".`,
-    'copse cost --help',
-  );
 }

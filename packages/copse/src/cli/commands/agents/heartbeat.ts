@@ -1,16 +1,15 @@
-import { reportHeartbeat } from '../../../agents/act/report.ts';
-import { orFail } from '../../../operations/failure.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/agents/heartbeat.ts';
 import type { Invocation } from '../../invocation.ts';
-import { withReporting } from './report-here.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withReporting(cli, words[0], async (context, about) => {
-    const task = orFail(await reportHeartbeat(context, about));
-    if (options.json) cli.output.json({ task, alive: true });
+  await withAccess(cli, async (access) => {
+    const task = await act(access, { task: words[0] });
+    if (options.json) cli.output.json(view(task));
     else cli.output.line(`Renewed the lease of ${task}.`);
   });
 }

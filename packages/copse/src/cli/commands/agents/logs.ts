@@ -3,24 +3,23 @@ import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
 import type { Board } from '../../../board/port.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { SessionId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
+import { act, findLogs, view } from '../../../operations/agents/logs.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { machineName } from '../../../workspaces/act/shared/elsewhere.ts';
-import { isJobId, requireJob } from '../intake/job-id.ts';
-import { requireTaskId } from '../../../operations/find.ts';
-import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly follow?: boolean;
   readonly runner?: boolean;
   readonly lines?: string;
   readonly all?: boolean;
+  readonly attempt?: string;
+  readonly after?: string;
   readonly json?: boolean;
 }
 
-const SHOWN_LINES = 200;
 const LOOK_EVERY_MS = 500;
 
 /** The output of an agent: of its latest attempt, or of all. */
@@ -29,49 +28,26 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 }
 
 export async function showLog(cli: Cli, word: string, options: Options): Promise<void> {
-  await withWorkspaces(cli, async ({ board, home, node }) => {
-    const id = isJobId(word) ? (await requireJob(board, word)).id : await requireTaskId(board, word);
-    const folder = path.join(home, '.copse', 'logs', id);
-    const suffix = options.runner ? '.runner.log' : '.log';
-    const attempts = await board.list('attempt', { task: id });
-    const files = attempts
-      .map((attempt) => path.join(folder, `${attempt.id}${suffix}`))
-      .filter((file) => existsSync(file));
-    const chosen = options.all ? files : files.slice(-1);
-    if (options.json && options.follow)
-      fail('invalid', 'With --json, logs does not follow.', `copse logs ${id} --follow`);
-    if (chosen.length === 0 && !options.follow) {
-      const others = existsSync(folder) ? readdirSync(folder) : [];
-      const hint = others.length > 0 ? [`read ${folder}`] : [];
-      const last = attempts.at(-1);
-      if (last !== undefined && last.node !== node) {
-        const machine = await machineName(board, last.node);
-        fail(
-          'not_found',
-          `The output of ${id} is on ${machine}.`,
-          `copse logs ${id} there`,
-          `copse diff ${id}`,
-        );
-      }
-      fail('not_found', `There is no output of ${id} yet.`, `copse why ${id}`, ...hint);
-    }
-    const most = options.lines === undefined ? SHOWN_LINES : requireLines(options.lines);
-    if (options.json) {
-      const start = (file: string) => (options.all ? 0 : startOf(file, most));
-      cli.output.json({ task: id, logs: chosen.map((file) => logView(file, start(file))) });
-      return;
-    }
-    for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
+  const { follow: isFollowed = false, runner, all, attempt } = options;
+  const lines = options.lines === undefined ? undefined : requireCount('--lines', options.lines, 6);
+  const after = options.after === undefined ? undefined : requireCount('--after', options.after, 15);
+  const input = { task: word, runner, all, attempt, lines, after };
+  await withAccess(cli, async (access) => {
+    if (options.json && !isFollowed) return cli.output.json(view(await act(access, input)));
+    const { task: id, attempts, chosen, folder } = await findLogs(access, input, { mayBeNone: isFollowed });
+    if (options.json) fail('invalid', 'With --json, logs does not follow.', `copse logs ${id} --follow`);
+    for (const { file } of chosen.slice(0, -1)) await print(cli, file, 0);
     const last = chosen.at(-1);
-    const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
-    const isEmpty = chosen.length > 0 && chosen.every((file) => statSync(file).size === 0);
-    if (isEmpty && !options.runner)
-      cli.output.note(
-        `No output${attempts.at(-1)?.end == null ? ' yet' : ''}${await ofAgent(board, attempts.at(-1)?.session)}.`,
-      );
-    if (options.follow && last === undefined)
+    const at = last === undefined ? 0 : await print(cli, last.file, last.start);
+    const isEmpty = chosen.length > 0 && chosen.every(({ bytes }) => bytes === 0);
+    if (isEmpty && !runner) {
+      const agent = await access.workspaces(({ board }) => ofAgent(board, attempts.at(-1)?.session));
+      cli.output.note(`No output${attempts.at(-1)?.end == null ? ' yet' : ''}${agent}.`);
+    }
+    if (isFollowed && last === undefined)
       cli.output.note(`There is no output of ${id} yet; waiting for it (Ctrl+C ends).`);
-    if (options.follow) await follow(cli, last ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
+    const suffix = runner ? '.runner.log' : '.log';
+    if (isFollowed) await follow(cli, last?.file ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
   });
 }
 
@@ -99,52 +75,12 @@ async function print(cli: Cli, file: string, from: number): Promise<number> {
   }
 }
 
-/** More of a file is not kept in memory. */
-const MOST_BYTES = 16 * 1024 * 1024;
-
-function logView(file: string, from: number) {
-  const { size } = statSync(file);
-  const start = Math.max(from, size - MOST_BYTES);
-  const lines = readText(file, start, size - start).split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  const [attempt = ''] = path.basename(file).split('.');
-  return { attempt, file, isWhole: start === 0, lines };
-}
-
 /** Keeps colours; shows every other control sequence instead of sending it to the terminal. */
 function harmless(text: string): string {
   return text
     .split(/(\u001b\[[0-9;]*m|\r?\n|\r)/)
     .map((part, index) => (index % 2 === 1 ? part : shown(part)))
     .join('');
-}
-
-/** The offset at which the last `lines` lines begin. */
-function startOf(file: string, lines: number): number {
-  const { size } = statSync(file);
-  if (lines === 0) return size;
-  const length = Math.min(size, 1024 * 1024);
-  const text = readBytes(file, size - length, length);
-  let at = text.length - 1;
-  for (let count = 0; at > 0; at -= 1) {
-    if (text[at - 1] === 0x0a) count += 1;
-    if (count === lines) break;
-  }
-  return size - length + Math.max(0, at);
-}
-
-function readText(file: string, from: number, length: number): string {
-  return readBytes(file, from, length).toString('utf8');
-}
-
-function readBytes(file: string, from: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  const handle = openSync(file, 'r');
-  try {
-    return bytes.subarray(0, readSync(handle, bytes, 0, length, from));
-  } finally {
-    closeSync(handle);
-  }
 }
 
 /** Until Ctrl+C, also across further attempts of the task. */
@@ -179,7 +115,7 @@ function latestIn(folder: string, suffix: string): string | undefined {
   return files.toSorted((one, other) => statSync(one).birthtimeMs - statSync(other).birthtimeMs).at(-1);
 }
 
-function requireLines(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  return fail('invalid', `--lines must be a number, not "${text}".`, 'copse logs --help');
+function requireCount(option: string, text: string, digits: number): number {
+  if (/^\d+$/.test(text) && text.length <= digits) return Number(text);
+  return fail('invalid', `${option} must be a number, not "${text}".`, 'copse logs --help');
 }

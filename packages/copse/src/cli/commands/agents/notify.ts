@@ -1,10 +1,11 @@
-import { raiseAttention } from '../../../agents/act/answer.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { Attention } from '../../../agents/rules/session/session.ts';
 import { waitingClause } from '../../../explain/rules/reason.ts';
 import { shown } from '../../../kernel/text.ts';
-import { fail, orFail } from '../../../operations/failure.ts';
+import { act, view } from '../../../operations/agents/notify.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { tellPeople, withReporting } from './report-here.ts';
+import { noticesTo } from './report-here.ts';
 
 interface Options {
   readonly test?: boolean;
@@ -19,17 +20,19 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   }
   const [kind = '', id] = words;
   const attention = requireAttention(kind);
-  await withReporting(cli, id, async (context, { task }) => {
-    const after = await context.board.lastEvent();
-    const raised = orFail(
-      await raiseAttention(context, task, { attention, message: options.message ?? null }),
-    );
-    if (options.json) cli.output.json({ task, attention, isNew: raised === 'raised' });
-    else if (raised === 'unchanged') cli.output.line(`Nothing changed: this is known of ${task}.`);
-    else if (attention === null) cli.output.line(`${task} no longer needs attention.`);
-    else cli.output.line(`${task} ${shown(waitingClause(attention, options.message))}`);
-    if (raised === 'raised') await tellPeople(cli, context, after);
-  });
+  const { message } = options;
+  await withAccess(
+    cli,
+    async (access) => {
+      const notified = await act(access, { task: id, attention, message });
+      const { task, isNew } = notified;
+      if (options.json) cli.output.json(view(notified));
+      else if (!isNew) cli.output.line(`Nothing changed: this is known of ${task}.`);
+      else if (attention === null) cli.output.line(`${task} no longer needs attention.`);
+      else cli.output.line(`${task} ${shown(waitingClause(attention, message))}`);
+    },
+    noticesTo(cli),
+  );
 }
 
 const attentions: Readonly<Record<string, Attention | null>> = {

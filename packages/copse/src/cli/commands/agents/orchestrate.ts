@@ -14,7 +14,7 @@ import { type LoopEnd, runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { loadPending } from '../../../compose/accepted.ts';
 import { requireRepository } from '../../../compose/open.ts';
-import { PENDING_REMEDY } from '../../pending.ts';
+import { PENDING_REMEDY } from '../../../explain/rules/pending.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers, openSweepMemory } from '../../../compose/leftovers.ts';
 import { BoardAway } from '../../../board/port.ts';

@@ -1,22 +1,16 @@
-import { reportPhase } from '../../../agents/act/report.ts';
-import type { TaskId } from '../../../kernel/ids.ts';
-import { orFail } from '../../../operations/failure.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
-import { withReporting } from './report-here.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/agents/phase.ts';
+import type { Invocation } from '../../invocation.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  const [word = '', id] = words;
-  await withReporting(cli, id, async (context, about) => {
-    const phase = orFail(await reportPhase(context, about, word));
-    tell(cli, options, about.task, phase);
+  const [phase = '', task] = words;
+  await withAccess(cli, async (access) => {
+    const reported = await act(access, { task, phase });
+    if (options.json) cli.output.json(view(reported));
+    else cli.output.line(`${reported.task} is in phase ${reported.phase}.`);
   });
-}
-
-function tell({ output }: Cli, options: Options, task: TaskId, phase: string): void {
-  if (options.json) output.json({ task, phase });
-  else output.line(`${task} is in phase ${phase}.`);
 }

@@ -5,8 +5,9 @@ import path from 'node:path';
 import type { ReportContext, ReportedTask } from '../../../agents/act/report.ts';
 import { workspaceOf } from '../../../workspaces/act/context.ts';
 import { openReportContext, requireRepository } from '../../../compose/open.ts';
+import type { AccessOptions } from '../../../compose/operations/access.ts';
 import { taskFrom } from '../../../board/rules/author.ts';
-import { type EventNumber, type TaskId, parseTaskId } from '../../../kernel/ids.ts';
+import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Cli } from '../../invocation.ts';
 import { failNoTaskHere } from '../../../operations/task-here.ts';
@@ -27,15 +28,12 @@ export async function withReporting<T>(
   }
 }
 
-/** Notifies people of what the report recorded, unless an orchestrator or a runner of this machine does. */
-export async function tellPeople(cli: Cli, context: ReportContext, after: EventNumber): Promise<void> {
-  const { announceNow } = await import('../../../compose/notices.ts');
-  const { output } = cli;
-  await announceNow(cli, context, {
-    after,
+/** Rings at a terminal; names what could not be sent. */
+export function noticesTo({ output }: Cli): AccessOptions {
+  return {
     ring: output.isTerminal ? () => void output.raw('\u0007') : undefined,
     onProblem: (reason) => output.note(shown(reason)),
-  });
+  };
 }
 
 async function requireTask(

@@ -1,9 +1,9 @@
-import { type ReportHandling, reportStuck } from '../../../agents/act/report.ts';
-import type { TaskId } from '../../../kernel/ids.ts';
-import { fail, orFail } from '../../../operations/failure.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/agents/stuck.ts';
+import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
-import { tellPeople, withReporting } from './report-here.ts';
+import { noticesTo } from './report-here.ts';
 import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
@@ -13,18 +13,19 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const reason = await reasonFrom(cli, options);
-  await withReporting(cli, words[0], async (context, about) => {
-    const { task } = about;
-    const after = await context.board.lastEvent();
-    const said = orFail(await reportStuck(context, about, reason));
-    tell(cli, options, task, said);
-    if (said === 'by_hand') await tellPeople(cli, context, after);
-  });
+  await withAccess(
+    cli,
+    async (access) => {
+      const reported = await act(access, { task: words[0], reason });
+      if (options.json) cli.output.json(view(reported));
+      else tell(cli, reported);
+    },
+    noticesTo(cli),
+  );
 }
 
-function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandling): void {
-  if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
-  else if (said === 'by_hand') {
+function tell({ output }: Cli, { task, isDone }: Awaited<ReturnType<typeof act>>): void {
+  if (isDone) {
     output.line(`${task} is stuck: it waits for a person's decision.`);
     printSteps(output, [
       `copse restart ${task} --answer "…"`,

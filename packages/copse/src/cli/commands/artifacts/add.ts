@@ -1,12 +1,8 @@
-import path from 'node:path';
-
-import { addArtifact } from '../../../agents/act/artifacts.ts';
-import { FOR_SESSION, sessionFrom } from '../../../board/rules/author.ts';
-import { artifactView } from '../../../operations/views/views.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { fail } from '../../../operations/failure.ts';
+import { act, view } from '../../../operations/plans/artifact-add.ts';
 import { isUri } from '../../../tasks/rules/ledger.ts';
-import { fail, orFail } from '../../../operations/failure.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
-import { withReporting } from '../agents/report-here.ts';
+import type { Invocation } from '../../invocation.ts';
 import { artifactText } from './artifact-text.ts';
 
 interface Options {
@@ -18,17 +14,10 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [word = ''] = words;
   if (word.trim() === '') fail('invalid', 'The name of the file is empty.', 'copse artifact add report.pdf');
-  const title = options.title ?? null;
-  await withReporting(cli, options.task, async (context, { task }) => {
-    const input = isUri(word) ? { uri: word, title } : { ...fileOf(cli, word), title };
-    const artifact = orFail(await addArtifact(context, task, input));
-    if (options.json) return cli.output.json(artifactView(artifact));
-    cli.output.line(`Added ${artifact.id} to ${task}: ${artifactText(artifact)}`);
+  const { title, task } = options;
+  await withAccess(cli, async (access) => {
+    const artifact = await act(access, { task, title, ...(isUri(word) ? { uri: word } : { file: word }) });
+    if (options.json) return cli.output.json(view(artifact));
+    cli.output.line(`Added ${artifact.id} to ${artifact.task}: ${artifactText(artifact)}`);
   });
-}
-
-/** A runner runs the command of its agent in another folder, and gets whole paths (through-runner.ts). */
-function fileOf({ cwd, env }: Cli, word: string) {
-  if (sessionFrom(env) === undefined) return { file: path.resolve(cwd, word) };
-  return { file: word, from: env[FOR_SESSION] === undefined ? cwd : null };
 }

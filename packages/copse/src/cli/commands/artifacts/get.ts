@@ -1,57 +1,44 @@
 import { linkSync, lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { machineText } from '../../../agents/act/artifacts.ts';
-import type { Artifact } from '../../../tasks/rules/ledger.ts';
-import { shellWord } from '../../../kernel/shell.ts';
-import { shown } from '../../../kernel/text.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
-import type { Board } from '../../../board/port.ts';
-import { readArtifact } from '../../../compose/on-demand.ts';
-import { nodeHere, requireRepository } from '../../../compose/open.ts';
+import { shellWord } from '../../../kernel/shell.ts';
+import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
+import { act, readContent, view } from '../../../operations/plans/artifact-content.ts';
+import type { Artifact } from '../../../tasks/rules/ledger.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
-import { withBoard } from '../../with-board.ts';
-import { requireArtifact } from '../../../operations/find.ts';
 
 interface Options {
   readonly force?: boolean;
+  readonly after?: string;
+  readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [id = '', file = '-'] = words;
   if (file.trim() === '')
     fail('invalid', 'The name of the file is empty.', `copse artifact get ${id} content.bin`);
-  await withBoard(cli, async ({ board }) => {
-    const artifact = await requireArtifact(board, id);
-    const content = await contentOf(cli, board, artifact);
+  if (options.json) return printPage(cli, id, file, options);
+  if (options.after !== undefined)
+    fail('usage', '--after needs --json.', `copse artifact get ${id} --json --after 0`);
+  await withAccess(cli, async (access) => {
+    const { artifact, content } = await readContent(access, id);
     if (file === '-') return print(cli, artifact, content);
     write(path.resolve(cli.cwd, file), content, { ...options, named: file, id: artifact.id });
     cli.output.note(`Wrote ${content.length} bytes to ${shown(file)}`);
   });
 }
 
-async function contentOf(cli: Cli, board: Board, artifact: Artifact): Promise<Uint8Array> {
-  const { id, kind, address } = artifact;
-  if (kind === 'commit')
-    fail('wrong_status', `${id} is the commit ${address}: git has it.`, `git show ${address}`);
-  if (kind === 'uri')
-    fail(
-      'wrong_status',
-      `${id} is an address, which Copse never opens: ${shown(address)}`,
-      `copse artifact show ${id}`,
-    );
-  const read = await readArtifact(cli, artifact);
-  if (read.kind === 'read') return read.content;
-  const node = nodeHere(requireRepository(cli));
-  const isElsewhere =
-    read.kind === 'missing' && artifact.content !== undefined && artifact.content.node !== node;
-  return fail(
-    'not_found',
-    await machineText({ board, node }, artifact, read.kind),
-    isElsewhere ? `copse artifact get ${id} # on that machine` : `copse artifact show ${id}`,
+async function printPage(cli: Cli, id: string, file: string, { after = '0' }: Options): Promise<void> {
+  if (file !== '-') fail('usage', 'Give a file or --json, not both.', `copse artifact get ${id} --json`);
+  if (!/^\d{1,15}$/.test(after))
+    fail('invalid', `--after must be a number, not "${after}".`, 'copse artifact get --help');
+  await withAccess(cli, async (access) =>
+    cli.output.json(view(await act(access, { artifact: id, after: Number(after) }))),
   );
 }
 
@@ -73,7 +60,7 @@ const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|\xc2[\x80-\x9f]/;
 function write(
   file: string,
   content: Uint8Array,
-  { force = false, named, id }: Options & { readonly named: string; readonly id: string },
+  { force = false, named, id }: Pick<Options, 'force'> & { readonly named: string; readonly id: string },
 ): void {
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile())

@@ -1,24 +1,21 @@
-import { jobOfTask } from '../../../intake/act/jobs.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
-import { jobView } from '../../../operations/views/intake-views.ts';
+import { act, view } from '../../../operations/intake/job-show.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printFields } from '../../screen/screen.ts';
-import { withBoard } from '../../with-board.ts';
 import { originText, resultText } from './jobs.ts';
-import { requireJob } from './job-id.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withBoard(cli, async ({ board, clock }) => {
-    const now = clock.now();
-    const job = await jobOfTask(board, await requireJob(board, words[0] ?? ''), now);
-    if (job === null) throw new Error('Only tasks with a job are found by one');
-    if (options.json) return cli.output.json(jobView(job));
+  await withAccess(cli, async (access) => {
+    const result = await act(access, { job: words[0] ?? '' });
+    if (options.json) return cli.output.json(view(result));
+    const { job, at: now } = result;
     const { task, attempts, workedMs, usage, summary, error } = job;
     const { workItem } = task;
     const rows: readonly (readonly [string, string | null])[] = [

@@ -1,12 +1,12 @@
-import { type Job, loadJobs } from '../../../intake/act/jobs.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import type { Job } from '../../../intake/act/jobs.ts';
 import type { JobResult } from '../../../intake/rules/job.ts';
 import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
-import { jobView } from '../../../operations/views/intake-views.ts';
+import { act, view } from '../../../operations/intake/job-list.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, printProse } from '../../screen/screen.ts';
-import { withBoard } from '../../with-board.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -14,11 +14,10 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withBoard(cli, async ({ board, clock, policy }) => {
-    const now = clock.now();
-    const limit = policy.schedules.listedJobs;
-    const jobs = await loadJobs(board, { now, ...(!options.all && { limit }) });
-    if (options.json) return cli.output.json({ jobs: jobs.map(jobView) });
+  await withAccess(cli, async (access) => {
+    const listed = await act(access, { all: options.all });
+    if (options.json) return cli.output.json(view(listed));
+    const { jobs, limit, at: now } = listed;
     if (jobs.length === 0) {
       cli.output.line('No schedule or trigger has started anything yet.');
       cli.output.line('  → copse schedule list');

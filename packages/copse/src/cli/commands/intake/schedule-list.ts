@@ -1,20 +1,21 @@
-import { type KnownSchedule, loadSchedules } from '../../../intake/act/schedules.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import type { KnownSchedule } from '../../../intake/act/schedules.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { spanText } from '../../../kernel/time.ts';
-import { scheduleView } from '../../../operations/views/intake-views.ts';
+import { act, view } from '../../../operations/intake/schedule-list.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printProse } from '../../screen/screen.ts';
 import { momentText, timingOf, timingText } from './schedule-text.ts';
-import { withIntake } from './with-intake.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withIntake(cli, async (context, intake) => {
-    const schedules = await loadSchedules(context, intake);
-    if (options.json) return cli.output.json({ schedules: schedules.map(scheduleView) });
+  await withAccess(cli, async (access) => {
+    const listed = await act(access);
+    if (options.json) return cli.output.json(view(listed));
+    const { schedules, at } = listed;
     if (schedules.length === 0) {
       printProse(
         cli.output,
@@ -26,7 +27,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const width = Math.max(...schedules.map(({ id }) => id.length));
     for (const one of schedules) {
       printProse(cli.output, `${one.id.padEnd(width)}  ${timingText(timingOf(one))}`, width + 2);
-      printProse(cli.output, cli.output.style('dim', `    ${nextText(one, context.clock.now())}`), 4);
+      printProse(cli.output, cli.output.style('dim', `    ${nextText(one, at)}`), 4);
     }
   });
 }

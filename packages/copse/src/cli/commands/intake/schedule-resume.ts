@@ -1,21 +1,18 @@
-import { resumeSchedule } from '../../../intake/act/schedules.ts';
-import { scheduleView } from '../../../operations/views/intake-views.ts';
-import { orFail } from '../../../operations/failure.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/intake/schedule-resume.ts';
 import type { Invocation } from '../../invocation.ts';
 import { nextText } from './schedule-list.ts';
-import { requireDefined, requireSchedule, withIntake } from './with-intake.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withIntake(cli, async (context, intake) => {
-    const definition = await requireDefined(context, intake, words[0] ?? '');
-    orFail(await resumeSchedule(context, intake, definition));
-    const known = await requireSchedule(context, intake, definition.id);
-    if (options.json) return cli.output.json(scheduleView(known));
-    cli.output.line(`${definition.id} resumed`);
-    cli.output.line(cli.output.style('dim', `    ${nextText(known, context.clock.now())}`));
+  await withAccess(cli, async (access) => {
+    const resumed = await act(access, { schedule: words[0] ?? '' });
+    if (options.json) return cli.output.json(view(resumed));
+    const { known, at } = resumed;
+    cli.output.line(`${known.id} resumed`);
+    cli.output.line(cli.output.style('dim', `    ${nextText(known, at)}`));
   });
 }

@@ -1,24 +1,24 @@
+import { withAccess } from '../../../compose/operations/access.ts';
 import { passCauses } from '../../../intake/rules/schedule.ts';
 import { shown } from '../../../kernel/text.ts';
 import { age } from '../../../explain/rules/amounts.ts';
-import { scheduleView } from '../../../operations/views/intake-views.ts';
+import { act, view } from '../../../operations/intake/schedule-show.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printSteps } from '../../after/next-steps.ts';
 import { printFields } from '../../screen/screen.ts';
 import { nextText } from './schedule-list.ts';
 import { timingOf, timingText } from './schedule-text.ts';
-import { requireSchedule, withIntake } from './with-intake.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withIntake(cli, async (context, intake) => {
-    const known = await requireSchedule(context, intake, words[0] ?? '');
-    if (options.json) return cli.output.json(scheduleView(known));
+  await withAccess(cli, async (access) => {
+    const result = await act(access, { schedule: words[0] ?? '' });
+    if (options.json) return cli.output.json(view(result));
+    const { known, at: now } = result;
     const { id, definition, schedule } = known;
-    const now = context.clock.now();
     const { lastRun = null, lastPassed = null, lastFiredAt = null, owed = 0 } = schedule ?? {};
     const rows: readonly (readonly [string, string | null])[] = [
       ['times', timingText(timingOf(known))],

@@ -1,28 +1,17 @@
-import { itemsOf } from '../../../intake/act/sync.ts';
-import { sourceNamed } from '../../../intake/act/one-item.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { SourceSettings } from '../../../intake/rules/source.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { shown } from '../../../kernel/text.ts';
-import { itemView, sourceView } from '../../../operations/views/source-views.ts';
-import { OperationFailed } from '../../../operations/failure.ts';
+import { act, view } from '../../../operations/intake/source-show.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printProse } from '../../screen/screen.ts';
-import { withRun } from '../../with-run.ts';
 import { lastLookText } from './source-text.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
-    const source = sourceNamed(context, words[0] ?? '');
-    if ('kind' in source && source.kind === 'refused') throw new OperationFailed(source.refusal);
-    if ('kind' in source) return;
-    const items = await itemsOf(context, source.name);
-    const memory = context.sourceMemories.load(source.name);
-    const statuses = await context.board.statuses(items.map(({ task }) => task));
-    if (options.json)
-      return cli.output.json({
-        ...sourceView(source, memory, items.length),
-        items: items.map((item) => itemView(item, statuses.get(item.task))),
-      });
+  await withAccess(cli, async (access) => {
+    const result = await act(access, { source: words[0] ?? '' });
+    if (options.json) return cli.output.json(view(result));
+    const { source, memory, items, statuses, at } = result;
     const { type, place, intervalMs, onClosed, onlyFrom } = source;
     const rows = [
       ['source', `${source.name} (${type})`],
@@ -30,7 +19,7 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
       ['interval', spanText(intervalMs)],
       ['if closed', onClosed === 'cancel' ? 'the task is cancelled' : 'the task stays'],
       ['asked by', onlyFrom?.join(', ') ?? ANYONE[type]],
-      ['state', lastLookText(memory, context.clock.now())],
+      ['state', lastLookText(memory, at)],
     ] as const;
     for (const [name, text] of rows)
       printProse(cli.output, `${cli.output.style('dim', name.padEnd(10))} ${shown(text)}`, 11);

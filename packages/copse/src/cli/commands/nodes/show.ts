@@ -2,7 +2,7 @@ import { withAccess } from '../../../compose/operations/access.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { shown } from '../../../kernel/text.ts';
 import { megabytesText } from '../../../explain/rules/amounts.ts';
-import type { NodeFacts } from '../../../machines/rules/node.ts';
+import { type NodeFacts, offsetText } from '../../../machines/rules/node.ts';
 import { act, view } from '../../../operations/nodes/show.ts';
 import type { Invocation } from '../../invocation.ts';
 import { stateText } from './list.ts';
@@ -43,10 +43,4 @@ function factRows({ version, protocol, labels, capabilities, slots }: NodeFacts)
     ],
     ['copse', `${version}, board ${oldest === newest ? newest : `${oldest} to ${newest}`}`],
   ] as const;
-}
-
-/** For people: which clock is ahead. */
-export function offsetText(offsetMs: number): string {
-  if (Math.abs(offsetMs) < 1_000) return 'agrees with the board’s server';
-  return `${spanText(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead of'} the board’s server (only shown)`;
 }

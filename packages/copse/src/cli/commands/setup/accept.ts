@@ -1,10 +1,12 @@
 /** `copse config accept`: shows every change of the files that decide what Copse runs, asks, and accepts exactly what it showed. */
 
-import { type Pending, type PendingChange, accept, loadPending } from '../../../compose/accepted.ts';
-import { type Repository, requireRepository } from '../../../compose/open.ts';
+import { type Pending, accept } from '../../../compose/accepted.ts';
+import type { Repository } from '../../../compose/open.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { named, shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../../operations/failure.ts';
+import { acceptShown, refuseProblems, view } from '../../../operations/setup/config-accept.ts';
 import type { Cli } from '../../invocation.ts';
 import { isOrchestrated } from '../../after/ahead.ts';
 import { diffLines } from '../../screen/line-diff.ts';
@@ -15,25 +17,24 @@ interface Options {
 }
 
 export async function acceptPending(cli: Cli, options: Options): Promise<void> {
-  const repository = requireRepository(cli);
-  const pending = await loadPending(repository);
-  const { changes, isFirst } = pending;
-  const names = changes.map(({ name }) => name);
-  refuseProblems(changes);
-  if (!options.json) showChanges(cli, pending);
-  if (changes.length > 0 && !(await isAgreed(cli, options, pending))) return;
-  if (changes.length > 0 || isFirst) await accept(repository, pending);
-  if (options.json) cli.output.json({ accepted: names });
-  else if (names.length === 0) cli.output.line('Nothing changed since you accepted it.');
-  else {
-    cli.output.line(`Accepted ${shown(named(names))}.`);
-    if (names.includes('copse.yml') && (await isOrchestrated(cli))) {
-      cli.output.line(
-        'The running orchestrator keeps the settings that it started with, and so do its agents.',
-      );
-      cli.output.line(cli.output.style('dim', '  → Ctrl+C in its terminal, then: copse orchestrate'));
-    }
-  }
+  await withAccess(cli, async (access) => {
+    const pending = await access.here.pendingSettings();
+    refuseProblems(pending);
+    if (!options.json) showChanges(cli, pending);
+    if (pending.changes.length > 0 && !(await isAgreed(cli, options, pending))) return;
+    const names = await acceptShown(access, pending);
+    if (options.json) return cli.output.json(view(names));
+    await tellAccepted(cli, names);
+  });
+}
+
+async function tellAccepted(cli: Cli, names: readonly string[]): Promise<void> {
+  const { output } = cli;
+  if (names.length === 0) return output.line('Nothing changed since you accepted it.');
+  output.line(`Accepted ${shown(named(names))}.`);
+  if (!names.includes('copse.yml') || !(await isOrchestrated(cli))) return;
+  output.line('The running orchestrator keeps the settings that it started with, and so do its agents.');
+  output.line(output.style('dim', '  → Ctrl+C in its terminal, then: copse orchestrate'));
 }
 
 /** At a terminal, before a command that uses what changed. */
@@ -57,13 +58,7 @@ export function showChanges({ output }: Cli, { changes }: Pick<Pending, 'changes
   }
 }
 
-function refuseProblems(changes: readonly PendingChange[]): void {
-  for (const { name, problem } of changes)
-    if (problem !== null)
-      fail('invalid', `${name} cannot be accepted: ${problem}`, 'correct it, then: copse config accept');
-}
-
-async function isAgreed(cli: Cli, options: Options, { changes }: Pending): Promise<boolean> {
+async function isAgreed(cli: Cli, options: Options, { changes }: Pick<Pending, 'changes'>): Promise<boolean> {
   if (options.yes) return true;
   const names = named(changes.map(({ name }) => name));
   if (!canAsk(cli, options))

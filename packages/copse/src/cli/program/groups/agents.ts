@@ -1,5 +1,6 @@
 /** Commands about running agents. */
 
+import { agentOperations } from '../../../operations/agents/group.ts';
 import { taskOperations } from '../../../operations/tasks/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTask } from '../parts.ts';
@@ -21,7 +22,7 @@ function addAgents(program: CopseCommand, on: On): void {
   program
     .command('agents')
     .argument('[detect]', 'show which agent programs are installed, and whether they start')
-    .description('Show running agents, and which agents are configured.')
+    .description(agentOperations.running.description)
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
     .examples([
       ['copse agents', 'which agents run, and which are configured'],
@@ -51,11 +52,13 @@ function addLogs(program: CopseCommand, on: On): void {
   program
     .command('logs')
     .argument('<id>', `${aTask}; or a job id`)
-    .description('Show the output of a task’s agent.')
+    .description(agentOperations.logs.description)
     .option('-f, --follow', 'keep printing new output')
     .option('-n, --lines <n>', 'number of lines from the end (default: 200)')
     .option('--all', 'the whole output of all attempts')
     .option('--runner', 'show the log of its runner instead: handbacks, crashes, problems')
+    .option('--attempt <id>', 'only this attempt; --json then has "next"')
+    .option('--after <byte>', 'with --attempt: the output after this byte, the "next" of the last call')
     .option('--json', 'print { "task", "logs": [{ "attempt", "file", "lines", … }] }')
     .examples([
       ['copse logs a1b2 --follow', 'until Ctrl+C'],
@@ -143,7 +146,7 @@ function addCancel(program: CopseCommand, on: On): void {
 function addCost(program: CopseCommand, on: On): void {
   program
     .command('cost')
-    .description('Show the tokens and dollars that agents used.')
+    .description(agentOperations.cost.description)
     .option('--by <group>', 'task, agent or day (default: task)')
     .option('--since <time>', '7d, 12h, a day (2026-11-30) or a time')
     .option('--plan <id>', 'only the tasks of this plan')
@@ -161,7 +164,7 @@ function addCost(program: CopseCommand, on: On): void {
 function addStats(program: CopseCommand, on: On): void {
   program
     .command('stats')
-    .description('Show by week and agent how often work crashed, got stuck or was handed back.')
+    .description(agentOperations.stats.description)
     .option('--weeks <n>', 'how many weeks, with this one (default: 8)')
     .option('--json', 'print { "weeks", "since", "rows": [...], "total" }')
     .details(

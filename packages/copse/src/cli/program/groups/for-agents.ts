@@ -1,6 +1,7 @@
 /** Commands that agents and their programs call. */
 
 import { openPhases } from '../../../agents/rules/session/session.ts';
+import { agentOperations } from '../../../operations/agents/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTask, taskHere } from '../parts.ts';
 
@@ -18,7 +19,7 @@ function addFinish(program: CopseCommand, on: On): void {
   program
     .command('finish')
     .argument('[id]', taskHere)
-    .description('Report a task as finished and committed, then stop.')
+    .description(agentOperations.finish.description)
     .option('--no-changes', 'there was nothing to change')
     .option('--summary <text>', 'what was done, in one or two lines')
     .option('--json', 'print the report as JSON')
@@ -33,7 +34,7 @@ function addStuck(program: CopseCommand, on: On): void {
   program
     .command('stuck')
     .argument('[id]', taskHere)
-    .description('Ask a person for a decision, then stop.')
+    .description(agentOperations.stuck.description)
     .option('--reason <text>', 'the question and the choices (- for standard input)')
     .option('--json', 'print the report as JSON')
     .examples([
@@ -48,7 +49,7 @@ function addPhase(program: CopseCommand, on: On): void {
     .command('phase')
     .argument('<phase>', openPhases.join(', '))
     .argument('[id]', taskHere)
-    .description('Report the phase of the work; phases only go forward.')
+    .description(agentOperations.phase.description)
     .option('--json', 'print { "task", "phase" }')
     .examples([
       ['copse phase working', ''],
@@ -61,7 +62,7 @@ function addHeartbeat(program: CopseCommand, on: On): void {
   program
     .command('heartbeat')
     .argument('[id]', taskHere)
-    .description('Renew the lease of a task during long work.')
+    .description(agentOperations.heartbeat.description)
     .option('--json', 'print { "task", "alive" }')
     .examples([
       ['copse heartbeat', ''],
@@ -75,7 +76,7 @@ function addNotify(program: CopseCommand, on: On): void {
     .command('notify')
     .argument('[kind]', 'permission, idle, or none (the agent no longer waits)')
     .argument('[id]', `${aTask} (default: the task of the session or worktree)`)
-    .description('Report that an agent waits for a person.')
+    .description(agentOperations.notify.description)
     .option('--message <text>', 'what it waits for')
     .option('--test', 'only send a test through every channel, and say which ones work')
     .option('--json', 'print { "task", "attention", "isNew" }, or { "channels": [...] }')

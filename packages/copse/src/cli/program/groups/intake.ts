@@ -1,5 +1,6 @@
 /** Commands about work that comes in without a person typing it. */
 
+import { intakeOperations } from '../../../operations/intake/group.ts';
 import type { CopseCommand } from '../command.ts';
 import type { CommandEntry, On } from '../parts.ts';
 
@@ -16,7 +17,7 @@ function addSchedule(program: CopseCommand, on: On): void {
   const schedule = program.command('schedule').description('Show and control when agents start.');
   schedule
     .command('list')
-    .description('List the schedules: their times in words, and the next three.')
+    .description(intakeOperations.scheduleList.description)
     .option('--json', 'print { "schedules": [...] }')
     .examples([
       ['copse schedule list', ''],
@@ -26,7 +27,7 @@ function addSchedule(program: CopseCommand, on: On): void {
   schedule
     .command('show')
     .argument('<schedule>', aSchedule)
-    .description('Show a schedule, its next times and its last run.')
+    .description(intakeOperations.scheduleShow.description)
     .option('--json', 'print the schedule as JSON')
     .examples([
       ['copse schedule show nightly', ''],
@@ -36,7 +37,7 @@ function addSchedule(program: CopseCommand, on: On): void {
   schedule
     .command('run')
     .argument('<schedule>', aSchedule)
-    .description('Start a run now; the times of the schedule stay as they are.')
+    .description(intakeOperations.scheduleRun.description)
     .option('--json', 'print { "job", "task" }')
     .details(
       'This works also while the schedule is paused or its last run is still going. Without an orchestrator the task waits.',
@@ -49,7 +50,7 @@ function addSchedule(program: CopseCommand, on: On): void {
   schedule
     .command('pause')
     .argument('<schedule>', aSchedule)
-    .description('Let a schedule start nothing until it is resumed.')
+    .description(intakeOperations.schedulePause.description)
     .option('--json', 'print the schedule as JSON')
     .details('A run that goes on is not stopped. To stop one, use `copse pause <task>`.')
     .examples([
@@ -60,7 +61,7 @@ function addSchedule(program: CopseCommand, on: On): void {
   schedule
     .command('resume')
     .argument('<schedule>', aSchedule)
-    .description('Let a paused schedule start runs again, from its next time on.')
+    .description(intakeOperations.scheduleResume.description)
     .option('--json', 'print the schedule as JSON')
     .examples([
       ['copse schedule resume nightly', ''],
@@ -73,7 +74,7 @@ function addTrigger(program: CopseCommand, on: On): void {
   program
     .command('trigger')
     .argument('<name>', 'a trigger of copse.yml, or an agent')
-    .description('Start a job now, by a trigger of copse.yml or with an agent.')
+    .description(intakeOperations.trigger.description)
     .option('--item <source#id>', 'the work item that it is about, as github#12')
     .option('--prompt <text>', 'what the agent is told (default: the prompt of the trigger)')
     .option('--json', 'print { "job", "task" }')
@@ -88,7 +89,7 @@ function addTrigger(program: CopseCommand, on: On): void {
 function addJobs(program: CopseCommand, on: On): void {
   const jobs = program
     .command('jobs')
-    .description('List the runs of schedules and triggers: result, duration, cost.')
+    .description(intakeOperations.jobs.description)
     .option('--all', 'not only the last 50')
     .option('--json', 'print { "jobs": [...] }')
     .examples([
@@ -99,7 +100,7 @@ function addJobs(program: CopseCommand, on: On): void {
   jobs
     .command('show')
     .argument('<job>', 'a job id, or the unique beginning of one')
-    .description('Show a run: what started it, its item, result, summary and error.')
+    .description(intakeOperations.jobShow.description)
     .option('--json', 'print the job as JSON')
     .examples([
       ['copse jobs show jb-4f9k', ''],
@@ -114,7 +115,7 @@ function addSources(program: CopseCommand, on: On): void {
     .description('Show and read the sources of work items: lists, issues, programs.');
   sources
     .command('list')
-    .description('List the sources of copse.yml: items, when it was read, rate limits.')
+    .description(intakeOperations.sourceList.description)
     .option('--json', 'print { "sources": [...] }')
     .details(
       'Sources are set in copse.yml, for example: sources: { todo: { type: markdown, files: [TODO.md] } }',
@@ -127,7 +128,7 @@ function addSources(program: CopseCommand, on: On): void {
   sources
     .command('sync')
     .argument('[names...]', 'names of sources (default: all)')
-    .description('Read the sources now: add a task for each new item, and report results back to the items.')
+    .description(intakeOperations.sourceSync.description)
     .option('--dry-run', 'only say what would happen')
     .option('--json', 'print { "sources": [...] }')
     .details('A running orchestrator does the same at the interval of each source.')
@@ -139,7 +140,7 @@ function addSources(program: CopseCommand, on: On): void {
   sources
     .command('show')
     .argument('<name>', 'the name of a source')
-    .description('Show a source and its items, each with its task.')
+    .description(intakeOperations.sourceShow.description)
     .option('--json', 'print the source as JSON')
     .examples([
       ['copse sources show todo', ''],

@@ -1,5 +1,6 @@
 /** Commands that set up a machine or a repository. */
 
+import { setupOperations } from '../../../operations/setup/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { topics } from '../help.ts';
 import type { CommandEntry, On } from '../parts.ts';
@@ -30,7 +31,7 @@ function addInit(program: CopseCommand, on: On): void {
 function addConfig(program: CopseCommand, on: On): void {
   program
     .command('config')
-    .argument('[what]', 'show, check, accept, schema or accept-remotes', 'show')
+    .argument('[what]', 'show, check, pending, accept, schema or accept-remotes', 'show')
     .description('Show or check the configuration; accept changed settings or remotes.')
     .option('--yes', 'with accept: do not ask')
     .option('--json', 'print it as JSON')
@@ -47,7 +48,7 @@ function addConfig(program: CopseCommand, on: On): void {
 function addDoctor(program: CopseCommand, on: On): void {
   program
     .command('doctor')
-    .description('Check this machine, this repository and its board.')
+    .description(setupOperations.doctor.description)
     .option('--json', 'print { "checks": [...] }')
     .examples([
       ['copse doctor', ''],

@@ -134,7 +134,7 @@ function addArtifact(program: CopseCommand, on: On): void {
       '<file-or-uri>',
       'a file, which is copied, or a URI, which is kept as text (write ./x:y for a file with a colon)',
     )
-    .description('Add a file or a URI to the results of a task.')
+    .description(planOperations.artifactAdd.description)
     .option('--title <text>', 'what it is, in one line')
     .option('--task <id>', 'the task (default: the task of the current worktree)')
     .option('--json', 'print the artifact as JSON')
@@ -173,6 +173,8 @@ function addArtifact(program: CopseCommand, on: On): void {
     .argument('[file]', 'where to write it (default: -, standard output)')
     .description('Write the content of an artifact to a file or to standard output.')
     .option('--force', 'replace the file if it exists')
+    .option('--after <byte>', 'with --json: the content after this byte, the "next" of the last page')
+    .option('--json', 'print { "artifact", "bytes", "content", "next" }: a page, in base64')
     .details('Its hash is checked first. The content is on the machine that added it.')
     .examples([
       ['copse artifact get ar-a1b2 report.pdf', ''],

@@ -1,0 +1,116 @@
+/** What `copse doctor` says about agents, and about what can confine them. */
+
+import type { EffectiveAgent } from '../../config/effective.ts';
+import { splitInstall } from '../../explain/rules/reason.ts';
+import { shown } from '../../kernel/text.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
+import type { HealthCheck } from '../../operations/access.ts';
+import { type Repository, type Surroundings, configOf, findRepository } from '../open.ts';
+import type { Confinement } from '../run/confinement.ts';
+import { fine, missing, problem } from './health-check.ts';
+
+/** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
+export async function checkAgents(from: Surroundings, found: Repository): Promise<readonly HealthCheck[]> {
+  const { agentsOf, lookForProgram } = await import('../run/agents.ts');
+  const { usable, unusable } = await agentsOf(await configOf(found), from, found.configFolder);
+  if (usable.length + unusable.length === 0) {
+    const remedy = 'copse agents detect # to see how to install one';
+    return [
+      missing(
+        'agents',
+        'no agent is installed or configured: without one, you do the tasks yourself (copse work)',
+        remedy,
+      ),
+    ];
+  }
+  const looks = usable.map((agent) => {
+    const { runtime, command, sandbox } = agent;
+    // An image has programs of its own, and so may a worktree after its set-up.
+    const isElsewhere = runtime !== 'command' || sandbox === 'docker' || command === undefined;
+    const look = isElsewhere ? null : lookForProgram(command, found.configFolder, from.env);
+    const isMade = look?.kind === 'not_found' && /^[^/].*\//.test(look.program) && hasSetup(agent);
+    return { name: agent.name, look: isMade ? ({ kind: 'unknown' } as const) : look };
+  });
+  const names = (kinds: readonly (string | undefined)[]) =>
+    looks.flatMap(({ name, look }) => (kinds.includes(look?.kind) ? [name] : [])).join(', ');
+  const able = names([undefined, 'found']);
+  const unchecked = names(['unknown']);
+  return [
+    ...(able === '' ? [] : [fine('agents', `${able} can run here`)]),
+    ...(unchecked === ''
+      ? []
+      : [fine('agents', `${unchecked}: a shell runs the command; its program was not checked`)]),
+    ...looks.flatMap(({ name, look }) =>
+      look?.kind === 'not_found'
+        ? [problem('agents', `agent ${name}: program ${shown(look.program)} not found`, AFTER_REPAIR)]
+        : [],
+    ),
+    ...unusable.map(({ reason }) => unable('agents', reason)),
+  ];
+}
+
+function hasSetup({ workspace }: EffectiveAgent): boolean {
+  return (workspace.setup ?? []).length > 0;
+}
+
+/** Where a reason ends with a command that installs a program, that command is the remedy. */
+function unable(name: string, reason: string): HealthCheck {
+  const { found, install } = splitInstall(reason);
+  const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
+  return problem(name, found, install ?? change);
+}
+
+const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
+const WITHOUT_DOCKER =
+  'Start Docker; or remove `sandbox: docker` from copse.yml, then run: copse config accept';
+
+/** A sandbox that is missing is no fault unless an agent asks for it; then that agent cannot run here. */
+export async function checkConfinement(from: Surroundings): Promise<readonly HealthCheck[]> {
+  const { confinementHere } = await import('../run/confinement.ts');
+  const here = confinementHere(from);
+  const asked = await sandboxesAskedFor(from);
+  const can = (name: string, sandbox: Sandboxed, why: string | null) => {
+    if (why === null) return fine(name, `agents can use "sandbox: ${sandbox}"`);
+    const found = `agents cannot use "sandbox: ${sandbox}": ${why}`;
+    if (asked.has(sandbox)) return unable(name, found);
+    const split = splitInstall(found);
+    return missing(name, split.found, split.install);
+  };
+  return [can('sandbox', 'runtime', here.runtime), can('docker', 'docker', here.docker), processes(here)];
+}
+
+type Sandboxed = EffectiveAgent['sandbox'];
+
+/** By the agents in copse.yml and by its checks. */
+async function sandboxesAskedFor(from: Surroundings): Promise<ReadonlySet<Sandboxed>> {
+  const { effectiveAgent } = await import('../../config/effective.ts');
+  try {
+    const found = findRepository(from.cwd);
+    if (found === undefined) return new Set();
+    const config = await configOf(found);
+    const agents = Object.keys(config.agents).flatMap((name) => effectiveAgent(config, name)?.sandbox ?? []);
+    return new Set([...agents, config.landing.sandbox ?? 'none']);
+  } catch (error) {
+    // Said of the repository or of its settings.
+    if (error instanceof Unavailable) return new Set();
+    throw error;
+  }
+}
+
+function processes(here: Confinement): HealthCheck {
+  const isComplete = here.hasGroups && here.reaper !== null;
+  if (isComplete) return fine('processes', processesFound(here));
+  const remedy = here.reaper === null ? 'Install perl or python3, for the reaper.' : null;
+  return missing('processes', processesFound(here), remedy);
+}
+
+/** How the processes of agents without a sandbox are found when they hide. */
+function processesFound({ hasGroups, reaper }: Confinement): string {
+  if (hasGroups && reaper !== null)
+    return `Copse finds and ends all processes of an agent (with control groups and ${reaper})`;
+  if (hasGroups)
+    return 'a process that moves to another control group can outlive its agent, because there is no reaper';
+  if (reaper !== null)
+    return `a process that kills the reaper (${reaper}) can outlive its agent: this machine has no control groups for Copse`;
+  return 'a process that clears its environment and leaves its parent can outlive its agent, because there is no reaper';
+}
