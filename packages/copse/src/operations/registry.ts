@@ -5,16 +5,17 @@ import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
 import { taskOperations } from './tasks/group.ts';
 
-export const operations: readonly Operation[] = [
-  ...inGroup(overviewOperations),
-  ...inGroup(taskOperations),
-  ...inGroup(planOperations),
-];
+const registered = [...inGroup(overviewOperations), ...inGroup(taskOperations), ...inGroup(planOperations)];
+
+export const operations: readonly Operation[] = registered;
+
+/** The union of all of them, each with its name and its shapes, for types that derive from it. */
+export type RegisteredOperation = (typeof registered)[number];
 
 type Group = Readonly<Record<string, Operation>>;
 
 function inGroup<T extends Group>(
   group: T & { readonly [K in keyof T]: Fitting<T[K]> },
-): readonly Operation[] {
-  return Object.values<Operation>(group);
+): readonly T[keyof T][] {
+  return Object.values(group as unknown as Readonly<Record<string, T[keyof T]>>);
 }

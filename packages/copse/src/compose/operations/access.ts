@@ -21,7 +21,7 @@ export async function withAccess<T>(
   surroundings: Surroundings,
   work: (access: Access) => Promise<T>,
 ): Promise<T> {
-  const access = new OwnAccess(surroundings);
+  const access = openAccess(surroundings);
   try {
     return await work(access);
   } finally {
@@ -29,7 +29,15 @@ export async function withAccess<T>(
   }
 }
 
-class OwnAccess implements Access {
+export interface OpenAccess extends Access {
+  close(): Promise<void>;
+}
+
+export function openAccess(surroundings: Surroundings): OpenAccess {
+  return new OwnAccess(surroundings);
+}
+
+class OwnAccess implements OpenAccess {
   readonly env: Access['env'];
   readonly here: CloneHere;
   readonly #surroundings: Surroundings;

@@ -2,6 +2,27 @@
 
 import { type ZodType, z } from 'zod';
 
-export function jsonSchemaOf(shape: ZodType): Readonly<Record<string, unknown>> {
-  return z.toJSONSchema(shape);
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** `input`: as a caller may give it; `output`: as it is after defaults were filled in. */
+export function jsonSchemaOf(shape: ZodType, io: 'input' | 'output' = 'output'): JsonSchema {
+  return z.toJSONSchema(shape, { io });
+}
+
+/** Without `$ref`, which some readers do not follow. No shape contains itself. */
+export function wholeSchemaOf(shape: ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _, $defs = {}, ...schema } = jsonSchemaOf(shape, io);
+  return inlined(schema, $defs as Readonly<Record<string, JsonSchema>>) as JsonSchema;
+}
+
+function inlined(value: unknown, defs: Readonly<Record<string, JsonSchema>>): unknown {
+  if (Array.isArray(value)) return value.map((one) => inlined(one, defs));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+    // Only a text is a reference or its name: a field of an input may be called so.
+    if (typeof inner !== 'string') return [[name, inlined(inner, defs)]];
+    if (name === '$ref') return Object.entries(inlined(defs[inner.replace('#/$defs/', '')], defs) as object);
+    return name === 'id' ? [] : [[name, inner]];
+  });
+  return Object.fromEntries(entries);
 }
