@@ -100,6 +100,7 @@ test('two streams and a WebSocket end with the events that the command line wrot
   const server = await openServer({
     ...context,
     receive: () => Promise.reject(new Error('no triggers')),
+    withAccess: () => Promise.reject(new Error('no operations')),
     host: '127.0.0.1',
     port: 0,
     tls: null,

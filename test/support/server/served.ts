@@ -38,6 +38,7 @@ export async function newServed(options: ServedOptions = {}): Promise<Served> {
     board,
     policy: { ...defaultPolicy, server: { ...defaultPolicy.server, ...limits } },
     receive: receive?.(board) ?? noTriggers,
+    withAccess: () => Promise.reject(new Error('This test has no repository')),
     host: '127.0.0.1',
     port: 0,
     tls: null,

@@ -3,14 +3,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Board } from '../board/port.ts';
+import { parseCursor } from '../board/rules/term.ts';
 import type { Policy } from '../kernel/policy.ts';
+import type { Access } from '../operations/access.ts';
 import { type HttpAnswer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
 import type { Feed } from './events/feed.ts';
 import { streamAsSse } from './events/sse.ts';
 import type { ServerKeys } from './keys.ts';
 import { metricsText } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
-import { type RequestTarget, matchPath, parseCursor } from './rules/target.ts';
+import { type RequestTarget, matchPath } from './rules/target.ts';
 import type { Snapshots } from './snapshot.ts';
 
 export interface Call {
@@ -29,10 +31,13 @@ export interface ServedParts {
   readonly counts: Counts;
   /** Of this start: answers of another start are never taken for answers of this one. */
   readonly mark: string;
+  readonly withAccess: WithAccess;
   readonly url: () => string;
   readonly connections: () => Promise<number>;
   readonly signal: AbortSignal;
 }
+
+export type WithAccess = <T>(work: (access: Access) => Promise<T>) => Promise<T>;
 
 export interface Counts {
   landed: number;

@@ -18,12 +18,14 @@ import { type HttpAnswer, problemAnswer, rawAnswer, refusedAnswer, write } from 
 import { type StreamStart, Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
 import { ServerKeys } from './keys.ts';
+import { mcpRoute } from './mcp/route.ts';
 import { OpenDoors, type Receive } from './open-doors.ts';
 import {
   API,
   type Counts,
   type Route,
   type ServedParts,
+  type WithAccess,
   answerOf,
   badCursor,
   cursorIn,
@@ -39,6 +41,7 @@ export interface ServerOptions {
   readonly board: Board;
   readonly policy: Pick<Policy, 'board' | 'server'>;
   readonly receive: Receive;
+  readonly withAccess: WithAccess;
   /** Where to listen. */
   readonly host: string;
   readonly port: number;
@@ -90,6 +93,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     limits,
     counts,
     snapshots: new Snapshots(board),
+    withAccess: options.withAccess,
     mark: randomBytes(6).toString('hex'),
     url: () => url,
     connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
@@ -150,7 +154,7 @@ class Entrance {
   readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
-  readonly #routes: readonly Route[] = ownRoutes;
+  readonly #routes: readonly Route[] = [...ownRoutes, mcpRoute];
   readonly #sockets: WebSocketServer;
   readonly #onProblem: ServerOptions['onProblem'];
   readonly #told = new Set<string>();

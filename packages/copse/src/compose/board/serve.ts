@@ -9,12 +9,15 @@ import type { TriggerDefinition } from '../../intake/rules/trigger.ts';
 import { openSignatures } from '../../intake/signatures/verify.ts';
 import { privateCache } from '../../kernel/system/private-cache.ts';
 import type { Receive } from '../../server/open-doors.ts';
+import type { WithAccess } from '../../server/routes.ts';
+import { withAccess } from '../operations/access.ts';
 import { type Surroundings, configOf, openContext, requireRepository } from '../open.ts';
 import { intakeOf } from '../run/intake.ts';
 
 export interface ServedBoard {
   readonly context: Context;
   readonly receive: Receive;
+  readonly withAccess: WithAccess;
   /** For tokens; undefined when this user has no private place. */
   readonly tokenFolder: string | undefined;
 }
@@ -50,6 +53,7 @@ export async function openServedBoard(
     context,
     receive: async (name, request) =>
       receiveRequest(context, { triggers: await triggersNow() }, signatures, { name, request }),
+    withAccess: (work) => withAccess(surroundings, work),
     tokenFolder: privateCache(env, 'copse-serve'),
   };
 }

@@ -30,12 +30,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   const waits = waitForBoard(cli);
   const onProblem = (text: string) => cli.output.note(shown(text));
   try {
-    const { context, receive, tokenFolder } = await openServedBoard(cli, {
+    const { context, receive, withAccess, tokenFolder } = await openServedBoard(cli, {
       patience: waits.patience,
       onProblem,
     });
     try {
-      const server = await start({ ...place, ...context, receive, onProblem }, options.port !== undefined);
+      const parts = { ...place, ...context, receive, withAccess, onProblem };
+      const server = await start(parts, options.port !== undefined);
       const tokenFile = tokenFolder && writeTokenFile(tokenFolder, server.port, server.keys.token);
       try {
         tell(cli, server, tokenFile);
