@@ -5,12 +5,11 @@ import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
 import { taskOperations } from './tasks/group.ts';
 
-const registered = [...inGroup(overviewOperations), ...inGroup(taskOperations), ...inGroup(planOperations)];
-
-export const operations: readonly Operation[] = registered;
-
-/** The union of all of them, each with its name and its shapes, for types that derive from it. */
-export type RegisteredOperation = (typeof registered)[number];
+const registeredOperations = [
+  ...inGroup(overviewOperations),
+  ...inGroup(taskOperations),
+  ...inGroup(planOperations),
+];
 
 type Group = Readonly<Record<string, Operation>>;
 
@@ -19,3 +18,8 @@ function inGroup<T extends Group>(
 ): readonly T[keyof T][] {
   return Object.values(group as unknown as Readonly<Record<string, T[keyof T]>>);
 }
+
+export const operations: readonly Operation[] = registeredOperations;
+
+/** The union of all of them, each with its name and its shapes, for types that derive from it. */
+export type RegisteredOperation = (typeof registeredOperations)[number];
