@@ -84,7 +84,7 @@ export const PROGRAMS = [
     groups: {
       start: START,
       core: /\/(cli\/main|commands\/(.+\/)?(list|show)|operations\/overview\/(list|show))\.ts$/,
-      look: /\/(commands\/(.+\/)?(why|queue|worktrees|agents|status)|operations\/overview\/(why|status)|compose\/look)\.ts$/,
+      look: /\/(commands\/(.+\/)?(why|queue|worktrees|agents|status)|operations\/(overview\/(why|status)|queue\/list|worktrees\/list)|compose\/look)\.ts$/,
       write: /\/board\/whole\.ts$/,
       yaml: /\/config\/(.+\/)?read\.ts$/,
       worktrees: /\/compose\/workspace-adapters\.ts$/,

@@ -1,6 +1,6 @@
 /** The checker of runs with several machines: each of its rules finds an export or a repository that breaks it. */
 
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -59,7 +59,7 @@ function openScene(): Scene {
       clones: [path.join(place, 'clone')],
       target: 'main',
       acknowledged: ['cp-1'],
-      followed: [3, 4, 5, 6, 7, 8, 9],
+      followed: [1, 2, 3, 4, 5, 6, 7, 8, 9],
     },
   };
 }
@@ -84,14 +84,20 @@ const event = (scene: Scene, index: number) =>
 function repeat(scene: Scene, index: number, changes: object = {}): void {
   const { by, event: what } = structuredClone(scene.events[index]!);
   scene.events.push({ by, event: { ...what, ...changes } });
-  scene.evidence = { ...scene.evidence, followed: [] };
+  scene.evidence = { ...scene.evidence, followed: scene.events.map((_, at) => at + 1) };
 }
+
+const sees = (scene: Scene, followed: readonly number[]) =>
+  (scene.evidence = { ...scene.evidence, followed });
 
 const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scene) => void])[]>> = {
   numbers: [
     [
       'an event number is missing',
-      (scene) => (scene.events[3] = { ...scene.events[3]!, number: 5 } as never),
+      (scene) => {
+        scene.events[3] = { ...scene.events[3]!, number: 5 } as never;
+        sees(scene, [1, 2, 3, 5, 5, 6, 7, 8, 9]);
+      },
     ],
     ['the export ends early', (scene) => (scene.said = 10)],
   ],
@@ -130,6 +136,13 @@ const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scen
     [
       'the target lacks what the board calls landed',
       (scene) => (event(scene, 8)['commit'] = template.snapshot),
+    ],
+    [
+      'the target never moved, so that it has no reflog',
+      ({ evidence: { remote } }) => {
+        git(remote, 'update-ref', 'refs/heads/main', template.first);
+        rmSync(path.join(remote, 'logs', 'refs', 'heads', 'main'));
+      },
     ],
   ],
   acknowledged: [['an acknowledged task is gone', (scene) => (scene.tasks = [])]],
@@ -177,12 +190,11 @@ const doctored: Readonly<Record<string, readonly (readonly [string, (scene: Scen
     ],
   ],
   followed: [
-    ['a follower skipped an event', (scene) => (scene.evidence = { ...scene.evidence, followed: [7, 9] })],
-    [
-      'a follower saw an event twice',
-      (scene) => (scene.evidence = { ...scene.evidence, followed: [8, 8, 9] }),
-    ],
-    ['a follower stopped early', (scene) => (scene.evidence = { ...scene.evidence, followed: [7, 8] })],
+    ['a follower skipped an event', (scene) => sees(scene, [1, 2, 3, 4, 5, 6, 7, 9])],
+    ['a follower saw an event twice', (scene) => sees(scene, [1, 2, 3, 4, 5, 6, 7, 8, 8, 9])],
+    ['a follower stopped early', (scene) => sees(scene, [1, 2, 3, 4, 5, 6, 7, 8])],
+    ['a follower missed the beginning', (scene) => sees(scene, [3, 4, 5, 6, 7, 8, 9])],
+    ['a follower saw nothing', (scene) => sees(scene, [])],
   ],
 };
 

@@ -136,6 +136,7 @@ async function run(
       `${fault.kind}${fault.isEverywhere ? ' everywhere' : ` on ${fault.machine + 1}`} ${fault.ms} ms`,
     );
     const adding = reader.copse('add', `during ${fault.kind}`, '--json');
+    if (fault.isAfterAdd) await adding;
     await suffer(scene, fault);
     const added = await adding;
     if (added.code === 0) acknowledged.push((JSON.parse(added.stdout) as { id: string }).id);

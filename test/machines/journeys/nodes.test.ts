@@ -114,6 +114,27 @@ describe('nodes of one board', () => {
   });
 });
 
+describe('a clone where no orchestrator runs', () => {
+  it('names the nodes that start its tasks, instead of asking for an orchestrator', async () => {
+    const person = { cwd: newScene(area).folder, env };
+    const added = await printed(['add', 'From elsewhere'], person);
+    expect(added).toContain('An orchestrator on build-1 or build-2 starts it');
+    expect(added).not.toContain('copse orchestrate');
+    expect(await printed(['status'], person)).toMatch(
+      /No orchestrator is running here\. Nodes that take tasks: build-1, build-2\n[^]*Starts on build-1 or build-2 when an agent is free there/,
+    );
+    const gpu = await printed(['add', 'Train', '--requires', 'gpu'], person);
+    expect(gpu).toContain('An orchestrator on build-1 starts it');
+    await silence('build-1', HOUR);
+    await silence('build-2', HOUR);
+    expect(await printed(['add', 'Later'], person)).toContain('No orchestrator is running: start one');
+    expect(await printed(['status'], person)).toContain('Start one: copse orchestrate');
+    const open = await answer<{ tasks: readonly { id: string; status: string }[] }>(['list'], person);
+    for (const { id, status } of open.tasks) if (status === 'ready') await answer(['cancel', id], person);
+    for (const one of [here, there]) await printed(['up', '--once'], one);
+  });
+});
+
 describe('a task that requires something of a node', () => {
   it('starts there, and says of each node what it lacks', async () => {
     const gpu = await add('Train', '--requires', 'gpu');

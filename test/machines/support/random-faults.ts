@@ -31,6 +31,8 @@ export interface PlannedFault {
   readonly ms: number;
   /** Events of the board between the fault before and this one. */
   readonly after: number;
+  /** It comes as soon as a command was acknowledged; otherwise while the command is under way. */
+  readonly isAfterAdd: boolean;
 }
 
 const NETWORK = ['blackhole', 'stall', 'half-open', 'delay', 'cut', 'refuse'] as const;
@@ -58,13 +60,20 @@ export interface FaultLimits {
 
 export function drawFaults(draw: () => number, limits: FaultLimits): readonly PlannedFault[] {
   const kinds = limits.isSlow ? KINDS : QUICK;
-  return Array.from({ length: limits.count }, () => ({
-    kind: kinds[Math.floor(draw() * kinds.length)] ?? 'cut',
-    machine: Math.floor(draw() * limits.machines),
-    isEverywhere: draw() < 0.3,
-    ms: Math.round(limits.leastMs + draw() * (limits.mostMs - limits.leastMs)),
-    after: Math.floor(draw() * limits.mostEvents),
-  }));
+  return Array.from({ length: limits.count }, () => {
+    const kind = kinds[Math.floor(draw() * kinds.length)] ?? 'cut';
+    const machine = Math.floor(draw() * limits.machines);
+    const isEverywhere = draw() < 0.3;
+    const ms = Math.round(limits.leastMs + draw() * (limits.mostMs - limits.leastMs));
+    return {
+      kind,
+      machine,
+      isEverywhere,
+      ms,
+      after: Math.floor(draw() * limits.mostEvents),
+      isAfterAdd: ms % 2 === 0,
+    };
+  });
 }
 
 /** Lets it happen, waits as long as it lasts, and ends it. */

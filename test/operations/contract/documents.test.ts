@@ -8,27 +8,31 @@ import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { withAccess } from '../../../packages/copse/src/compose/operations/access.ts';
 import { openEngine } from '../../../packages/copse/src/board/open.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { type NodeId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { OperationFailed } from '../../../packages/copse/src/operations/failure.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { answer, git, newArea, plainEnv, printed } from '../../support/cli.ts';
+import { answer, git, newArea, printed } from '../../support/cli.ts';
 import { someFacts } from '../../support/machines/nodes.ts';
+import { operationNamed, perform } from '../../support/operations/perform.ts';
 import { oneOfEach, tell } from '../../support/records/stories.ts';
 import { newProject, taken } from '../../support/workspaces/worktrees.ts';
+import { changingWorktrees, prepareWorktrees, readingWorktrees } from './worktree-calls.ts';
 
 interface Call {
   readonly argv: readonly string[];
   /** The same without a command line. */
   readonly input: Readonly<Record<string, unknown>>;
+  /** The command prints one document on a line; this field of the operation has them. */
+  readonly lines?: string;
+  readonly at?: { readonly cwd: string };
 }
 
 const area = newArea();
 let at: { readonly cwd: string };
-const known = { artifact: '', item: '', work: '' };
+const known = { artifact: '', item: '', work: '', queued: '', exported: '' };
 const ids = oneOfEach.map(({ id }) => `cp-${id}`);
 
 beforeAll(async () => {
@@ -42,6 +46,7 @@ beforeAll(async () => {
   git(at.cwd, 'commit', '--quiet', '--message=lists');
   await printed(['list'], at);
   await tell(at.cwd, oneOfEach, { plan: 'pl-aaaa' });
+  await tell(at.cwd, [{ ...oneOfEach[4], id: 'nnnn', title: 'Sent back', minutes: 3, agent: 'c' }]);
   await joinNode();
   await answer(['edit', 'cp-jjjj', '--plan', 'pl-aaaa'], at);
   await answer(['ledger', 'add', 'learning', 'x', '--task', 'cp-dddd'], at);
@@ -50,7 +55,28 @@ beforeAll(async () => {
   const { sources } = await answer<Synced>(['sources', 'sync', '--dry-run'], at);
   known.item = `lists#${sources[0]?.steps[0]?.item ?? ''}`;
   ({ task: known.work } = await taken('Worked on', at));
+  await prepareWorktrees(at);
+  known.queued = await queueOne();
+  known.exported = await printed(['export'], at);
+  writeFileSync(path.join(area, 'board.jsonl'), known.exported);
 });
+
+/** A task whose commit waits in the queue. */
+async function queueOne(): Promise<string> {
+  const { task, worktree } = await taken('Finished', at);
+  writeFileSync(path.join(worktree, `${task}.txt`), 'new\n');
+  git(worktree, 'add', '.');
+  git(worktree, 'commit', '--quiet', '--message=new');
+  await printed(['finish'], { ...at, cwd: worktree });
+  await answer(['queue', 'retry', task], at);
+  return task;
+}
+
+interface EventsDocument {
+  readonly events: readonly { readonly number: number }[];
+  readonly cursor: string;
+  readonly hasMore: boolean;
+}
 
 interface Synced {
   readonly sources: readonly { readonly steps: readonly { readonly item: string }[] }[];
@@ -59,8 +85,12 @@ interface Synced {
 async function joinNode(): Promise<void> {
   const { board } = await openContext({ cwd: at.cwd, env: {} });
   const joined = { id: brand<NodeId>('n-one'), at: timestamp(Date.now()), name: 'one', facts: someFacts };
+  const silent = { ...joined, id: brand<NodeId>('n-two'), name: 'two' };
   await board.transact((change) =>
-    change.record({ kind: 'person', name: null }, [{ type: 'node.joined', ...joined }]),
+    change.record({ kind: 'person', name: null }, [
+      { type: 'node.joined', ...joined },
+      { type: 'node.joined', ...silent },
+    ]),
   );
   await board.seeNode(joined.id);
   await board.close();
@@ -70,11 +100,13 @@ async function joinNode(): Promise<void> {
   await engine.db
     .updateTable('nodes')
     .set({ seen_at: Date.now() + 3_600_000 })
+    .where('id', '=', joined.id)
     .execute();
   await engine.close();
 }
 
 const reading: Readonly<Record<string, () => readonly Call[]>> = {
+  ...readingWorktrees,
   'board.status': () => [{ argv: ['status'], input: {} }],
   'inbox.list': () => [{ argv: ['inbox'], input: {} }],
   'task.list': () => [
@@ -97,6 +129,26 @@ const reading: Readonly<Record<string, () => readonly Call[]>> = {
   ],
   'artifact.show': () => [
     { argv: ['artifact', 'show', known.artifact], input: { artifact: known.artifact } },
+  ],
+  'event.list': () => [
+    { argv: ['events', '--last', '60'], input: { last: 60, limit: 60 }, lines: 'events' },
+    { argv: ['events', '--task', 'cp-kkkk', '--after', '1:3'], input: { task: 'cp-kkkk' }, lines: 'events' },
+  ],
+  'node.list': () => [
+    { argv: ['node', 'list'], input: {} },
+    { argv: ['node', 'list', '--all'], input: { all: true } },
+  ],
+  'node.show': () => [{ argv: ['node', 'show', 'one'], input: { node: 'one' } }],
+  'node.preview_drain': () => [{ argv: ['node', 'drain', 'n-one', '--preview'], input: { node: 'n-one' } }],
+  'queue.list': () => [
+    { argv: ['queue'], input: {} },
+    { argv: ['queue', '--target', 'main'], input: { target: 'main' } },
+  ],
+  'review.list': () => [{ argv: ['review'], input: {} }],
+  'review.show': () => [known.queued, 'cp-eeee'].map((task) => ({ argv: ['review', task], input: { task } })),
+  'radar.show': () => [
+    { argv: ['radar'], input: {} },
+    { argv: ['radar', known.work], input: { task: known.work } },
   ],
 };
 
@@ -135,22 +187,44 @@ const changing: Readonly<Record<string, () => Call>> = {
     argv: ['ledger', 'add', 'handoff', 'Done', '--task', 'cp-dddd'],
     input: { task: 'cp-dddd', kind: 'handoff', text: 'Done' },
   }),
+  ...changingWorktrees,
+  'board.backup': () => ({ argv: ['board', 'backup'], input: {} }),
+  'board.import': () => ({
+    argv: ['import', path.join(area, 'board.jsonl')],
+    input: { text: known.exported },
+    at: newProject(area),
+  }),
+  'node.drain': () => ({
+    argv: ['node', 'drain', 'one', '--within', '5m'],
+    input: { node: 'one', withinMs: 300_000 },
+  }),
+  'node.resume': () => ({ argv: ['node', 'resume', 'one'], input: { node: 'one' } }),
+  'node.rename': () => ({ argv: ['node', 'rename', 'one', 'uno'], input: { node: 'one', name: 'uno' } }),
+  'node.leave': () => ({ argv: ['node', 'leave', 'two'], input: { node: 'two' } }),
+  'queue.front': () => ({ argv: ['queue', 'front', known.queued], input: { tasks: [known.queued] } }),
+  'queue.cancel': () => ({
+    argv: ['queue', 'cancel', known.queued, '--reason', 'Not now'],
+    input: { tasks: [known.queued], reason: 'Not now', dryRun: false },
+  }),
+  'queue.pause': () => ({
+    argv: ['queue', 'pause', '--accept', '--reason', 'Release'],
+    input: { accept: true, reason: 'Release', target: 'main' },
+  }),
+  'review.approve': () => ({
+    argv: ['review', known.queued, '--approve'],
+    input: { task: known.queued, head: '1f2e3d4' },
+  }),
+  'queue.retry': () => ({ argv: ['queue', 'retry', known.queued], input: { tasks: [known.queued] } }),
+  'queue.resume': () => ({ argv: ['queue', 'resume', '--target', 'main'], input: { target: 'main' } }),
+  'task.merge': () => ({
+    argv: ['merge', known.queued, '--now'],
+    input: { tasks: [known.queued], now: true, waitSeconds: 5 },
+  }),
+  'review.send_back': () => ({
+    argv: ['review', 'cp-nnnn', '--send-back', 'Please add a test'],
+    input: { task: 'cp-nnnn', comment: 'Please add a test', command: 'true' },
+  }),
 };
-
-function operationNamed(name: string) {
-  return operations.find((one) => one.name === name) ?? expect.fail(`There is no operation ${name}`);
-}
-
-/** As a server and the library call it. */
-async function perform(name: string, given: Call['input'], from = at): Promise<unknown> {
-  const { load, shape } = operationNamed(name);
-  const { input, output } = await shape();
-  const { act, view } = await load();
-  const wanted = input.parse(given) as never;
-  return withAccess({ ...from, env: plainEnv }, async (access) =>
-    output.parse(JSON.parse(JSON.stringify(view(await act(access, wanted))))),
-  );
-}
 
 test('every operation is called here', () => {
   const called = [...Object.keys(reading), ...Object.keys(changing)];
@@ -159,18 +233,24 @@ test('every operation is called here', () => {
 
 describe('an operation that reads returns what its command prints', () => {
   test.each(Object.keys(reading))('%s', async (name) => {
-    for (const { argv, input } of reading[name]?.() ?? []) {
-      const document = await answer<object>(argv, at);
-      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(await perform(name, input)) });
+    for (const { argv, input, lines } of reading[name]?.() ?? []) {
+      const document = lines ? await answers(argv) : await answer<object>(argv, at);
+      const own = (await perform(name, input, at)) as Readonly<Record<string, unknown>>;
+      expect({ argv, is: timeless(document) }).toEqual({ argv, is: timeless(lines ? own[lines] : own) });
     }
   });
 });
+
+async function answers(argv: readonly string[]): Promise<readonly unknown[]> {
+  const lines = (await printed([...argv, '--json'], at)).trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as unknown);
+}
 
 /** Without the time of the look, and without words that count seconds. */
 function timeless(document: unknown): unknown {
   return JSON.parse(
     JSON.stringify(document, (key, value: unknown) => {
-      if (key === 'at') return '';
+      if (key === 'at' || key === 'oldestMs') return '';
       return typeof value === 'string' ? value.replaceAll(/\b\d+ ?(s|m|h|d|min)\b/g, '…') : value;
     }),
   );
@@ -178,27 +258,69 @@ function timeless(document: unknown): unknown {
 
 describe('the command of an operation that changes something prints its shape', () => {
   test.each(Object.keys(changing))('%s', async (name) => {
-    const { argv } = changing[name]?.() ?? expect.fail(name);
+    const call = changing[name]?.() ?? expect.fail(name);
     const { output } = await operationNamed(name).shape();
-    output.parse(await answer(argv, at));
+    output.parse(await answer(call.argv, call.at ?? at));
   });
 });
 
 describe('a caller without a command line', () => {
   test('changes the board through the same operations', async () => {
-    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' })) as { id: string };
+    const added = (await perform('task.add', { title: 'By a program', priority: 'p5' }, at)) as {
+      id: string;
+    };
     expect(await answer(['show', added.id], at)).toMatchObject({ title: 'By a program', priority: 'p5' });
-    await perform('task.cancel', { task: added.id, reason: 'No more' });
+    await perform('task.cancel', { task: added.id, reason: 'No more' }, at);
     expect(await answer(['show', added.id], at)).toMatchObject({ status: 'cancelled', reason: 'No more' });
   });
 
+  test('waits for a landing only as long as it says; the task stays in the queue', async () => {
+    const task = await queueOne();
+    const reason = 'it did not land within 0 s';
+    expect(await perform('task.merge', { tasks: [task], waitSeconds: 0 }, at)).toEqual({
+      landings: [{ landing: 'waits', task, reason }],
+    });
+    expect(await answer(['show', task], at)).toMatchObject({ status: 'landing' });
+  });
+
+  test('reads the events in pages, each of which says where the next begins', async () => {
+    const numbers: number[] = [];
+    for (let after = '1:0'; ;) {
+      const page = (await perform('event.list', { after, limit: 40 }, at)) as EventsDocument;
+      expect(page.events.length).toBeLessThanOrEqual(40);
+      numbers.push(...page.events.map(({ number }) => number));
+      if (!page.hasMore) break;
+      after = page.cursor;
+    }
+    expect(numbers.length).toBeGreaterThan(80);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+    await expect(perform('event.list', { after: 'yesterday' }, at)).rejects.toMatchObject({
+      failure: { code: 'invalid', reason: '--after must be an event number, not "yesterday".' },
+    });
+  });
+
+  test('imports the text of an export into an empty board only', async () => {
+    const empty = newProject(area);
+    const text = known.exported;
+    await perform('board.import', { text }, empty);
+    // The first line has the id of the board.
+    const [, ...imported] = (await printed(['export'], empty)).split('\n');
+    expect(imported).toEqual(text.split('\n').slice(1));
+    await expect(perform('board.import', { text }, empty)).rejects.toMatchObject({
+      failure: { code: 'wrong_status', reason: expect.stringContaining('is not empty') },
+    });
+    await expect(perform('board.import', { text: 'x' }, newProject(area))).rejects.toMatchObject({
+      failure: { reason: 'Line 1 of the text is not part of an export: it is not JSON.' },
+    });
+  });
+
   test('is refused with the reason and the next command of the command line', async () => {
-    const refused = perform('task.pause', { task: 'cp-kkkk' });
+    const refused = perform('task.pause', { task: 'cp-kkkk' }, at);
     await expect(refused).rejects.toThrow(OperationFailed);
     await expect(refused).rejects.toMatchObject({
       failure: { code: 'wrong_status', reason: 'Cannot pause cp-kkkk: it is done.', task: 'cp-kkkk' },
     });
-    await expect(perform('task.show', {})).rejects.toMatchObject({
+    await expect(perform('task.show', {}, at)).rejects.toMatchObject({
       failure: { code: 'invalid', next: ['copse list'] },
     });
   });

@@ -23,4 +23,4 @@ export async function processOf(
   };
 }
 
-export { type FolderSize, folderSize } from '../workspaces/files/folder-size.ts';
+export { folderSize } from '../workspaces/files/folder-size.ts';

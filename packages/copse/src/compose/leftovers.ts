@@ -26,11 +26,14 @@ export function openSweepMemory(home: string): SweepMemory {
 }
 
 /** For a person's sweep. */
-export async function openSweep(surroundings: Surroundings): Promise<SweepContext> {
+export async function openSweep(
+  surroundings: Surroundings,
+  workspaces: WorkspaceContext,
+): Promise<SweepContext> {
   const repository = requireRepository(surroundings);
   const { agents, workspace } = await configOf(repository);
   return {
-    ...(await openWorkspaceContext(surroundings)),
+    ...workspaces,
     leftovers: openLeftovers(surroundings),
     isOrchestrated: await isOrchestratedAt(repository.home),
     cleanupOnFailure: (agent) => {

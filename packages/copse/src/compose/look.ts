@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 
+import type { Context } from '../board/context.ts';
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import type { Git } from '../git/port.ts';
@@ -94,13 +95,14 @@ export async function openLook(
   };
 }
 
-/** For the list of worktrees: git, and nothing that makes or removes one. */
+/** For the list of worktrees: git, and nothing that makes or removes one. `known`: the board, if it is open already. */
 export async function withWorktreeList<T>(
   surroundings: Surroundings,
   work: (context: ListContext) => Promise<T>,
+  known?: Context,
 ): Promise<T> {
   const repository = requireRepository(surroundings);
-  const context = await openContext(surroundings);
+  const context = known ?? (await openContext(surroundings));
   let git: Git | undefined;
   const others = new Map<string, Git>();
   const gitAt = (root: string): Git | undefined => {
@@ -114,7 +116,7 @@ export async function withWorktreeList<T>(
     return await work({ ...context, git, gitAt, node: nodeHere(repository), target: landing.target });
   } finally {
     for (const other of others.values()) await other.close();
-    await Promise.all([git?.close(), context.board.close()]);
+    await Promise.all([git?.close(), known === undefined && context.board.close()]);
   }
 }
 

@@ -43,6 +43,7 @@ import {
   restartText,
   sentence,
 } from './rules/status.ts';
+import { loadOtherNodes } from '../machines/act/nodes.ts';
 import { lackOfAgents, withStep } from './rules/waiting.ts';
 import { type ReadyFate, loadFates } from './ready.ts';
 
@@ -86,8 +87,13 @@ export async function loadOverview(
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
         : [],
     isOrchestrated,
+    ...(!isOrchestrated && { otherNodes: await otherNodes(context) }),
     noAgents: lackOfAgents(context),
   };
+}
+
+async function otherNodes({ board, node, policy }: LookContext): Promise<readonly string[]> {
+  return (await loadOtherNodes(board, node, policy.nodes)).map(({ name }) => name);
 }
 
 async function loadCounts({ board }: LookContext): Promise<Readonly<Record<TaskStatus, number>>> {

@@ -3,6 +3,10 @@
 import type { RunningTask } from '../agents/act/observe.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import { type AgentName, type TaskId, brand } from '../kernel/ids.ts';
+import { anyOf } from '../kernel/text.ts';
+import { loadOtherNodes } from '../machines/act/nodes.ts';
+import type { Node } from '../machines/rules/node.ts';
+import { nodeCanTake } from '../machines/rules/offer.ts';
 import { type ScheduleFacts, Scheduler, type WaitingFor } from '../orchestrator/rules/schedule.ts';
 import type { LookContext } from '../queue/context.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
@@ -30,13 +34,14 @@ export async function loadFates(
   const here = await scheduleFacts(context, running, await board.openLandings());
   const facts = isOrchestrated ? withItsAgents(here) : afterStart(here);
   const scheduler = new Scheduler(facts, policy.orchestration);
+  const others = isOrchestrated ? [] : await loadOtherNodes(board, context.node, policy.nodes);
   const fates = new Map<TaskId, ReadyFate>();
   for (const task of preferApart(context, ready)) {
     const placement = scheduler.place(task);
     if (placement.kind === 'placed') {
       const text = isOrchestrated
         ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
-        : `Starts with ${placement.agent} when an orchestrator runs`;
+        : (startsElsewhere(task, others) ?? `Starts with ${placement.agent} when an orchestrator runs`);
       fates.set(task.id, { text, step: null, waiting: null, agent: placement.agent });
       continue;
     }
@@ -53,6 +58,11 @@ export async function loadFates(
     });
   }
   return fates;
+}
+
+function startsElsewhere(task: TaskSummary, others: readonly Node[]): string | undefined {
+  const able = others.filter((node) => nodeCanTake(task, node).kind === 'can').map(({ name }) => name);
+  return able.length === 0 ? undefined : `Starts on ${anyOf(able)} when an agent is free there`;
 }
 
 /** A running orchestrator keeps the agents that it started with, and has told the board which. */

@@ -132,6 +132,9 @@ export const limits = {
     hookReasonLength: 4_000,
   },
 
+  /** What a program gets of a diff, unless it asks for another size. */
+  diffPage: { files: 2_000, patchBytes: MEGABYTE },
+
   /** Submodules and large files that a fresh worktree gets. */
   fetched: {
     submoduleDepth: 5,

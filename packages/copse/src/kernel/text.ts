@@ -166,3 +166,10 @@ export function named(names: readonly string[]): string {
   const [last, ...others] = names.toReversed();
   return others.length === 0 ? (last ?? 'none') : `${others.toReversed().join(', ')} and ${last}`;
 }
+
+/** `a`, `a or b`, `a, b or 3 more`. */
+export function anyOf(names: readonly string[]): string {
+  const [first = '', second, ...more] = names;
+  if (second === undefined) return first;
+  return more.length === 0 ? `${first} or ${second}` : `${first}, ${second} or ${more.length} more`;
+}

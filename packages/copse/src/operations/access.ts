@@ -11,7 +11,11 @@ import { type LookContext, type RunContext, contextOf } from '../queue/context.t
 import type { RadarSight } from '../radar/port.ts';
 import type { Attempt } from '../tasks/rules/attempt.ts';
 import type { Artifact } from '../tasks/rules/ledger.ts';
+import type { UndoContext } from '../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
+import type { ListContext } from '../workspaces/act/worktree-list.ts';
+import type { FolderSize } from '../workspaces/ports/furnishing.ts';
+import type { SweepContext } from '../workspaces/sweep/context.ts';
 import { fail } from './failure.ts';
 import { requireTaskId } from './find.ts';
 
@@ -24,6 +28,13 @@ export interface Access {
   look<T>(work: (context: LookContext) => Promise<T>): Promise<T>;
   /** For worktrees and what is in them. */
   workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T>;
+  /** The same in the repository that the task is in. */
+  workspacesOf<T>(task: TaskId, work: (context: WorkspaceContext) => Promise<T>): Promise<T>;
+  /** Less than `workspaces`, so that it opens sooner. */
+  worktreeList<T>(work: (context: ListContext) => Promise<T>): Promise<T>;
+  sweep<T>(work: (context: SweepContext) => Promise<T>): Promise<T>;
+  /** To undo a landing. */
+  reverting<T>(work: (context: UndoContext) => Promise<T>): Promise<T>;
   /** For what starts, ends or lands work. `command`: a shell command to use as the agent. */
   run<T>(
     work: (context: RunContext) => Promise<T>,
@@ -48,6 +59,10 @@ export interface CloneHere {
   radar(): RadarSight;
   processOf(attempt: Attempt, nodeName: string | null): Promise<AttemptProcess>;
   readArtifact(artifact: Artifact): Promise<ArtifactRead>;
+  /** The top of the checkout around a folder; undefined outside of the checkouts of this repository. */
+  checkoutAt(folder: string): string | undefined;
+  /** Until `performance.now()` is this. */
+  folderSize(folder: string, untilMs: number): Promise<FolderSize>;
 }
 
 export interface AttemptProcess {

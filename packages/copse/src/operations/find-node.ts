@@ -1,8 +1,9 @@
-/** Which node a caller means. */
+/** Which node a caller means, and what one may be called. */
 
 import type { Context } from '../board/context.ts';
 import { shown } from '../kernel/text.ts';
 import { type KnownNode, loadNodes } from '../machines/act/nodes.ts';
+import { parseNodeName } from '../machines/rules/node.ts';
 import { fail } from './failure.ts';
 
 /** By its name or id; of two with one name, the one that did not leave. */
@@ -18,4 +19,9 @@ export async function requireNode(context: Pick<Context, 'board'>, text: string)
     `The board has no node ${JSON.stringify(shown(text.slice(0, 60)))}.`,
     'copse node list',
   );
+}
+
+export function requireNodeName(text: string): string {
+  const check = parseNodeName(text);
+  return check.kind === 'accepted' ? check.name : fail('invalid', `${check.reason}.`, 'copse node list');
 }

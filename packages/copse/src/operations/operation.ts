@@ -65,11 +65,13 @@ type OutputFits<T> =
       : 'view returns what the shape refuses'
     : never;
 
-type Frozen<T> = T extends string | number | boolean | null | undefined
+type Frozen<T> = unknown extends T
   ? T
-  : T extends readonly (infer E)[]
-    ? readonly Frozen<E>[]
-    : { readonly [K in keyof T]: Frozen<T[K]> };
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends readonly (infer E)[]
+      ? readonly Frozen<E>[]
+      : { readonly [K in keyof T]: Frozen<T[K]> };
 
 /** What it takes and returns is what its shape says: the compiler refuses any other. */
 export type Fitting<T> =

@@ -1,14 +1,24 @@
 /** Every operation. This loads their descriptions only. */
 
+import { boardOperations } from './board/group.ts';
 import type { Fitting, Operation } from './operation.ts';
+import { nodeOperations } from './nodes/group.ts';
 import { overviewOperations } from './overview/group.ts';
 import { planOperations } from './plans/group.ts';
+import { queueOperations } from './queue/group.ts';
+import { reviewOperations } from './review/group.ts';
 import { taskOperations } from './tasks/group.ts';
+import { worktreeOperations } from './worktrees/group.ts';
 
 const registeredOperations = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
+  ...inGroup(worktreeOperations),
+  ...inGroup(nodeOperations),
+  ...inGroup(boardOperations),
+  ...inGroup(queueOperations),
+  ...inGroup(reviewOperations),
 ];
 
 type Group = Readonly<Record<string, Operation>>;

@@ -1,6 +1,6 @@
 /** What this node may do now: whether it drains, and whether it leads queues. */
 
-import { hasOtherNodes } from '../machines/act/nodes.ts';
+import { loadOtherNodes } from '../machines/act/nodes.ts';
 import type { Node } from '../machines/rules/node.ts';
 import type { RunContext } from '../queue/context.ts';
 import { DrainClock, type Draining } from './drain-clock.ts';
@@ -38,7 +38,7 @@ export class NodeDuty {
     const node = await board.get('node', id);
     const draining = this.#clock.look(node?.drain ?? null, clock.elapsedMs());
     const hasLeft = node !== undefined && node.leftAt !== null;
-    const leads = draining.kind === 'no' || !(await hasOtherNodes(board, id, policy.nodes));
+    const leads = draining.kind === 'no' || (await loadOtherNodes(board, id, policy.nodes)).length === 0;
     if (!leads) this.#leading.abort();
     else if (this.#leading.signal.aborted) this.#leading = new AbortController();
     return { node: { id, name: node?.name ?? id }, draining, hasLeft, leads };

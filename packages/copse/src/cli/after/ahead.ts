@@ -27,8 +27,10 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
   const { agentsOf } = await import('../../compose/run/agents.ts');
   const repository = requireRepository(cli);
   const { usable, unusable } = await agentsOf(await configOf(repository), cli, repository.configFolder);
+  const isHere = await isOrchestrated(cli);
   return aheadOf(task, {
-    isOrchestrated: await isOrchestrated(cli),
+    isOrchestrated: isHere,
+    elsewhere: isHere ? [] : await elsewhereFor(cli, task),
     pollIntervalMs: policy.orchestration.pollIntervalMs,
     noAgents: lackOfAgents({ agents: usable, unusable }),
     paused: await pausedFor(cli, task),
@@ -55,6 +57,21 @@ async function heldFor(
   if (task.state.status !== 'ready') return null;
   const here = nodeHere(requireRepository(cli));
   return withBoard(cli, async ({ board }) => heldHere(task, await board.get('node', here), agents));
+}
+
+/** Other nodes that can start it now, or that lead queues. */
+async function elsewhereFor(cli: Cli, task: TaskSummary): Promise<readonly string[]> {
+  if (task.state.status !== 'ready' && task.state.status !== 'landing') return [];
+  const { loadOtherNodes } = await import('../../machines/act/nodes.ts');
+  const { nodeCanTake } = await import('../../machines/rules/offer.ts');
+  const here = nodeHere(requireRepository(cli));
+  return withBoard(cli, async ({ board, policy }) => {
+    const others = await loadOtherNodes(board, here, policy.nodes);
+    const isReady = task.state.status === 'ready';
+    return others
+      .filter((node) => !isReady || nodeCanTake(task, node).kind === 'can')
+      .map(({ name }) => name);
+  });
 }
 
 /** A node may meet what no agent does: one with a label, for example. */

@@ -93,7 +93,10 @@ function countOthers({ counts, needsYou }: Overview, status: TaskStatus): number
   return counts[status] - needsYou.filter((need) => need.status === status).length;
 }
 
-function remarks({ counts, needsYou, landing, isOrchestrated, noAgents }: Overview): readonly string[] {
+function remarks(overview: Overview): readonly string[] {
+  const { counts, needsYou, landing, isOrchestrated, otherNodes = [] } = overview;
+  // Agents of other nodes do.
+  const noAgents = otherNodes.length > 0 ? null : overview.noAgents;
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
   if (total === 0) return ['The board is empty. Add a task: copse add "…"'];
   const isOver = taskStatuses.every((status) => counts[status] === 0 || isFinished(status));
@@ -103,11 +106,19 @@ function remarks({ counts, needsYou, landing, isOrchestrated, noAgents }: Overvi
   const isAsked = needsYou.length > 0 || isLandingUpToYou || (isIdle && noAgents !== null);
   return [
     ...(isAsked ? [] : ['Nothing needs you.']),
-    ...(!isIdle ? [] : [noAgents === null ? NOT_RUNNING : `${noAgents.text} Try: ${noAgents.command}`]),
+    ...(!isIdle
+      ? []
+      : [noAgents === null ? notRunning(otherNodes) : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
 }
 
-const NOT_RUNNING = 'No orchestrator is running here. Start one: copse orchestrate';
+function notRunning(otherNodes: readonly string[]): string {
+  const next =
+    otherNodes.length === 0
+      ? 'Start one: copse orchestrate'
+      : `Nodes that take tasks: ${otherNodes.join(', ')}`;
+  return `No orchestrator is running here. ${next}`;
+}
 
 interface Detail {
   /** Two: reason and command share a line. */

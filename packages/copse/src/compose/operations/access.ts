@@ -1,20 +1,28 @@
 /** What operations of the command line work with. Everything but the board is loaded when an operation asks for it. */
 
+import { existsSync } from 'node:fs';
+
 import type { Context } from '../../board/context.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import type { Access, CloneHere } from '../../operations/access.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
 import {
   type Surroundings,
   configOf,
+  findRepository,
   nodeHere,
   openContext,
   openWorkspaceContext,
+  openWorkspacesAt,
   requireRepository,
   worktreeNameOf,
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
 import type { OpenRun } from '../run/run.ts';
+import type { UndoContext } from '../../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { ListContext } from '../../workspaces/act/worktree-list.ts';
+import type { SweepContext } from '../../workspaces/sweep/context.ts';
 
 /** Closes at the end what was opened meanwhile. */
 export async function withAccess<T>(
@@ -65,6 +73,39 @@ class OwnAccess implements OpenAccess {
   async workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
     this.#workspaces ??= openWorkspaceContext(this.#surroundings);
     return work(await this.#workspaces);
+  }
+
+  async workspacesOf<T>(task: TaskId, work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
+    return this.workspaces(async (context) => {
+      const root = (await context.board.get('task', task))?.repository;
+      if (root === undefined || root === context.root) return work(context);
+      const there = await openWorkspacesAt(this.#surroundings, root);
+      try {
+        return await work(there);
+      } finally {
+        await Promise.all([there.git.close(), there.board.close()]);
+      }
+    });
+  }
+
+  async worktreeList<T>(work: (context: ListContext) => Promise<T>): Promise<T> {
+    const { withWorktreeList } = await import('../look.ts');
+    return this.board((context) => withWorktreeList(this.#surroundings, work, context));
+  }
+
+  async sweep<T>(work: (context: SweepContext) => Promise<T>): Promise<T> {
+    const { openSweep } = await import('../leftovers.ts');
+    return this.workspaces(async (context) => work(await openSweep(this.#surroundings, context)));
+  }
+
+  async reverting<T>(work: (context: UndoContext) => Promise<T>): Promise<T> {
+    const { openReverting } = await import('../on-demand.ts');
+    const reverting = await openReverting(this.#surroundings);
+    try {
+      return await this.run((context) => work({ ...context, reverting }));
+    } finally {
+      await reverting.close();
+    }
   }
 
   async run<T>(
@@ -126,6 +167,15 @@ function hereOf(surroundings: Surroundings): CloneHere {
     readArtifact: async (artifact) => {
       const { readArtifact } = await import('../on-demand.ts');
       return readArtifact(surroundings, artifact);
+    },
+    checkoutAt: (folder) => {
+      const found = existsSync(folder) ? findRepository(folder) : undefined;
+      const isCheckout = found?.commonDir === repository().commonDir && found.top !== found.commonDir;
+      return isCheckout ? found.top : undefined;
+    },
+    folderSize: async (folder, untilMs) => {
+      const { folderSize } = await import('../known-here.ts');
+      return folderSize(folder, untilMs);
     },
   };
 }

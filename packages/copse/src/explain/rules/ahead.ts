@@ -2,6 +2,7 @@
 
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { anyOf } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { Lack } from './waiting.ts';
 
@@ -21,6 +22,8 @@ export interface AheadFacts {
   readonly untaken: string | null;
   /** Why the orchestrator that runs here does not start it; null when it can. */
   readonly held?: Lack | null | undefined;
+  /** Names of other nodes that can start it, or land it. */
+  readonly elsewhere?: readonly string[] | undefined;
   /** A person paused the queue that it waits in: why, and the command that resumes it. */
   readonly paused?: { readonly text: string; readonly resume: string } | undefined;
 }
@@ -29,11 +32,16 @@ const NONE_RUNS = 'No orchestrator is running';
 
 export function aheadOf(
   task: Pick<TaskSummary, 'id' | 'state'>,
-  { isOrchestrated, pollIntervalMs, noAgents, untaken, paused, held = null }: AheadFacts,
+  { isOrchestrated, pollIntervalMs, noAgents, untaken, paused, held = null, elsewhere = [] }: AheadFacts,
 ): Ahead {
   const { id, state } = task;
   switch (state.status) {
     case 'ready':
+      if (!isOrchestrated && elsewhere.length > 0)
+        return {
+          text: `An orchestrator on ${anyOf(elsewhere)} starts it within ${spanText(pollIntervalMs)}, if an agent is free.`,
+          commands: [`copse why ${id}`],
+        };
       if (noAgents !== null) return { text: noAgents.text, commands: [noAgents.command, doItYourself(id)] };
       if (untaken !== null) return { text: untaken, commands: [`copse why ${id}`, doItYourself(id)] };
       if (isOrchestrated && held !== null)
@@ -49,6 +57,11 @@ export function aheadOf(
           };
     case 'landing':
       if (paused !== undefined) return { text: `It waits: ${paused.text}.`, commands: [paused.resume] };
+      if (!isOrchestrated && elsewhere.length > 0)
+        return {
+          text: `An orchestrator on ${anyOf(elsewhere)} lands it.`,
+          commands: [`copse why ${id}`],
+        };
       return isOrchestrated
         ? { text: 'A running orchestrator lands it.', commands: [`copse why ${id}`] }
         : {

@@ -20,8 +20,10 @@ export interface Overview {
   readonly landing: readonly LandingTask[];
   /** The most urgent ones first; `counts.ready` says how many there are in all. */
   readonly ready: readonly ReadyTask[];
-  /** Whether an orchestrator runs on this machine: if not, nothing starts and nothing lands. */
+  /** Whether an orchestrator runs on this machine: if not, nothing starts and nothing lands here. */
   readonly isOrchestrated: boolean;
+  /** Names of other nodes that take tasks; empty while an orchestrator runs on this machine. */
+  readonly otherNodes?: readonly string[];
   /** Why an orchestrator cannot start here, with the next command; null when it can. */
   readonly noAgents: Lack | null;
 }

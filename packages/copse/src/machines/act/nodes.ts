@@ -12,6 +12,7 @@ import {
   decideLeave,
   decideRename,
   decideResumeNode,
+  isHeard,
 } from '../rules/node.ts';
 
 export interface KnownNode {
@@ -42,6 +43,11 @@ export async function loadNodes(
 
 function nodeOf({ state }: TaskSummary): NodeId | null {
   return state.status === 'in_progress' ? state.claim.node : null;
+}
+
+/** A drain leaves it with the person who works on it. */
+export function isByHand({ state }: TaskSummary): boolean {
+  return state.status === 'in_progress' && state.claim.isByHand === true;
 }
 
 export async function drainNode(
@@ -103,14 +109,15 @@ export async function moveTask(context: Context, id: TaskId, to: NodeId): Promis
 }
 
 /** Other nodes that run and take work. */
-export async function hasOtherNodes(
+export async function loadOtherNodes(
   board: Pick<Board, 'list' | 'silences'>,
   here: NodeId,
   policy: { readonly silentMs: number },
-): Promise<boolean> {
-  const silences = await board.silences();
-  return (await board.list('node')).some(
-    ({ id, leftAt, drain }) =>
-      id !== here && leftAt === null && drain === null && (silences.get(id) ?? Infinity) <= policy.silentMs,
+): Promise<readonly Node[]> {
+  const others = (await board.list('node')).filter(
+    ({ id, leftAt, drain }) => id !== here && leftAt === null && drain === null,
   );
+  if (others.length === 0) return [];
+  const silences = await board.silences();
+  return others.filter(({ id }) => isHeard(silences.get(id) ?? null, policy.silentMs));
 }

@@ -45,6 +45,9 @@ export const status = {
       .describe('The task of the caller.'),
     counts: z.record(taskStatus, z.number()),
     isOrchestrated: z.boolean().describe('Whether an orchestrator runs on this machine.'),
+    otherNodes: z
+      .array(z.string())
+      .describe('Names of other nodes that take tasks, if no orchestrator runs on this machine.'),
     noAgents: z
       .strictObject({ text: z.string(), command: z.string() })
       .nullable()

@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 import { aTask, agentName } from '../shapes/common.ts';
 import { priority, question as asked, task } from '../shapes/task.ts';
+import { removed } from '../shapes/worktree.ts';
 import { taskKinds } from '../../tasks/rules/task.ts';
 
 const texts = z.array(z.string());
@@ -47,17 +48,6 @@ export const edit = {
   }),
   output: task,
 };
-
-const removed = z.strictObject({
-  task: z.string(),
-  worktree: z.string().nullable(),
-  branch: z.string().nullable(),
-  branchDeleted: z.boolean(),
-  rescue: z.string().nullable(),
-  ignored: z.strictObject({ count: z.number(), first: texts }).nullable(),
-  reason: z.string(),
-  notes: texts,
-});
 
 const remaining = z.strictObject({
   pid: z.number(),

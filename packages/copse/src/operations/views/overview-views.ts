@@ -12,6 +12,7 @@ export function overviewView({ at, needsYou, working, landing, ready, ...rest }:
     at: time(at),
     here: here === undefined ? null : hereView(here),
     ...rest,
+    otherNodes: rest.otherNodes ?? [],
     needsYou: needsYou.map(withTime),
     working: working.map(withTime),
     landing: landing.map(withTime),

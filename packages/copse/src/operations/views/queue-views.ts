@@ -1,6 +1,6 @@
 /** What `--json` prints about queues. Times are ISO 8601, durations milliseconds. */
 
-import type { Timestamp } from '../../kernel/ids.ts';
+import type { BranchName, Timestamp } from '../../kernel/ids.ts';
 import type { Pause } from '../../queue/rules/merge-queue.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryView, QueueView, RunView } from '../../queue/rules/view/view.ts';
@@ -32,7 +32,11 @@ export function queueView(queue: QueueView) {
   };
 }
 
-export function pausedView(pause: Pause | null) {
+export function switchesView(target: BranchName, { paused }: Pick<QueueView, 'paused'>) {
+  return { target, paused: { accept: pausedView(paused.accept), land: pausedView(paused.land) } };
+}
+
+function pausedView(pause: Pause | null) {
   return pause && { since: time(pause.since), reason: pause.reason };
 }
 

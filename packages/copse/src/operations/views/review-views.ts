@@ -3,10 +3,11 @@
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import type { Task } from '../../tasks/rules/task.ts';
+import type { ChangedFile } from '../../workspaces/ports/worktrees.ts';
 import { ledgerView, taskView } from './views.ts';
 
 interface Size {
-  readonly files: readonly unknown[];
+  readonly files: readonly ChangedFile[];
   readonly inserted: number;
   readonly deleted: number;
 }
@@ -28,7 +29,7 @@ interface Reviewed {
   readonly ledger: readonly LedgerEntry[];
 }
 
-export function reviewView(review: Reviewed, patch?: string | null) {
+export function reviewView(review: Reviewed) {
   const { task, agent, target, change, accept, checks, uncommitted, before, ledger } = review;
   return {
     task: taskView(task),
@@ -48,7 +49,6 @@ export function reviewView(review: Reviewed, patch?: string | null) {
     uncommitted,
     before,
     ledger: ledger.map(ledgerView),
-    ...(patch !== undefined && { patch }),
   };
 }
 

@@ -3,6 +3,7 @@
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { time } from '../../kernel/time.ts';
 import type { ListedWorktree } from '../../workspaces/act/worktree-list.ts';
+import type { ChangedFile } from '../../workspaces/ports/worktrees.ts';
 
 interface ShownWork {
   readonly workspace: { readonly strategy: string };
@@ -118,7 +119,7 @@ export function keptTipView({ ref, commit, task, at, subject }: ShownTip) {
 }
 
 interface ShownDiff {
-  readonly files: readonly unknown[];
+  readonly files: readonly ChangedFile[];
   readonly inserted: number;
   readonly deleted: number;
 }

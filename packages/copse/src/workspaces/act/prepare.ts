@@ -151,7 +151,7 @@ async function prepareOn(
   const taking = await findTakeOver(context, task.id, { token: request.token, isHere });
   if (taking.kind === 'unreachable') return remoteAway(task.id, taking.reason);
   const found = await gatherFacts(context, task.id, path, free);
-  // Its name was free a moment ago. Whoever made it since, it is not the branch of this task.
+  // Its name was free a moment ago, so another process made it since, for something else.
   const isThere = found.isPushed || found.facts.localTip !== undefined || found.facts.holder !== undefined;
   if (!isOwn && isThere) return { kind: 'branch_of_others' };
   const snapshotStart = taking.kind === 'found' ? taking.start : undefined;

@@ -4,11 +4,7 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 
-export interface FolderSize {
-  readonly bytes: number;
-  /** False when the time was up before everything was counted. */
-  readonly isWhole: boolean;
-}
+import type { FolderSize } from '../ports/furnishing.ts';
 
 /** A system counts space in blocks of this size, whatever those of the disk are. */
 const BLOCK_BYTES = 512;

@@ -141,6 +141,12 @@ export interface Commands {
   run(lines: CommandLines): Promise<CommandsOutcome>;
 }
 
+export interface FolderSize {
+  readonly bytes: number;
+  /** False when the time was up before everything was counted. */
+  readonly isWhole: boolean;
+}
+
 export interface Disk {
   /** Free for this user on the file system that holds the folder, or would hold it. */
   freeBytes(folder: string): Promise<number>;

@@ -1,13 +1,13 @@
-import type { Context } from '../../../board/context.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { spanText } from '../../../kernel/time.ts';
+import type { Timestamp } from '../../../kernel/ids.ts';
+import type { Policy } from '../../../kernel/policy.ts';
 import { counted, named, shown } from '../../../kernel/text.ts';
-import { type KnownNode, loadNodes } from '../../../machines/act/nodes.ts';
+import type { KnownNode } from '../../../machines/act/nodes.ts';
 import { isHeard, silenceText } from '../../../machines/rules/node.ts';
-import { nodeView } from '../../../operations/views/node-views.ts';
-import { nodeHere, requireRepository } from '../../../compose/open.ts';
-import type { Invocation } from '../../invocation.ts';
-import { isOrchestrated } from '../../after/ahead.ts';
-import { withBoard } from '../../with-board.ts';
+import type { Access } from '../../../operations/access.ts';
+import { act, view } from '../../../operations/nodes/list.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -15,51 +15,64 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withBoard(cli, async (context) => {
-    const nodes = await loadNodes(context, { withLeft: options.all ?? false });
-    if (options.json) return cli.output.json({ nodes: nodes.map(nodeView) });
+  await withAccess(cli, async (access) => {
+    const listed = await act(access, options);
+    if (options.json) return cli.output.json(view(listed));
+    const { nodes } = listed;
+    const left = options.all ? 0 : (await act(access, { all: true })).nodes.length - nodes.length;
     if (nodes.length === 0) {
-      const hasLeft = !options.all && (await loadNodes(context, { withLeft: true })).length > 0;
-      cli.output.line(hasLeft ? 'All nodes left: copse node list --all' : 'No node has joined this board.');
+      cli.output.line(left > 0 ? 'All nodes left: copse node list --all' : 'No node has joined this board.');
       cli.output.line('  → copse up');
       return;
     }
-    const here = nodeHere(requireRepository(cli));
-    const isRunningHere = await isOrchestrated(cli);
-    const width = Math.max(...nodes.map(({ node }) => node.name.length));
-    for (const one of nodes) {
-      const { node, held, silentMs } = one;
-      const slots = node.facts === null ? '' : `/${node.facts.slots}`;
-      const agents = `${held.length}${slots} busy`;
-      const mark = node.id === here ? ' (this machine)' : '';
-      // The state of a node that left or is silent says when that began.
-      const isQuiet = node.leftAt !== null || !isHeard(silentMs, context.policy.nodes.silentMs);
-      const style = isHeard(silentMs, context.policy.nodes.silentMs) ? 'green' : 'yellow';
-      const isIdle = node.id === here && !isRunningHere;
-      const state = cli.output.style(isIdle ? 'yellow' : style, stateText(one, context, isIdle));
-      const heard = isQuiet || silentMs === null ? '' : `, heard from ${spanText(silentMs)} ago`;
-      cli.output.line(`${shown(node.name).padEnd(width)}  ${agents.padEnd(10)}  ${state}${heard}${mark}`);
-      const tasks = held.map(({ id }) => id);
-      if (tasks.length > 0) cli.output.line(cli.output.style('dim', `    runs ${named(tasks)}`));
-    }
-    const left = options.all ? 0 : (await loadNodes(context, { withLeft: true })).length - nodes.length;
+    await print(cli, access, listed);
     if (left > 0)
       cli.output.line(cli.output.style('dim', `${counted(left, 'node')} left: copse node list --all`));
   });
 }
 
-/** Whether it runs, drains, is silent or left. `isIdle`: it is this machine, and no orchestrator runs here. */
-export function stateText(
-  { node, silentMs, held }: KnownNode,
-  { clock, policy }: Context,
-  isIdle: boolean,
-): string {
-  if (node.leftAt !== null) return `left ${spanText(Math.max(1_000, clock.now() - node.leftAt))} ago`;
-  const silence = isHeard(silentMs, policy.nodes.silentMs) ? null : silenceText(silentMs);
+async function print(
+  { output }: Cli,
+  access: Access,
+  { nodes, at }: Awaited<ReturnType<typeof act>>,
+): Promise<void> {
+  const here = access.here.node();
+  const isRunningHere = await access.here.isOrchestrated();
+  const policy = await access.board(async (context) => context.policy.nodes);
+  const width = Math.max(...nodes.map(({ node }) => node.name.length));
+  for (const one of nodes) {
+    const { node, held, silentMs } = one;
+    const slots = node.facts === null ? '' : `/${node.facts.slots}`;
+    const agents = `${held.length}${slots} busy`;
+    const mark = node.id === here ? ' (this machine)' : '';
+    const isLively = isHeard(silentMs, policy.silentMs);
+    // The state of a node that left or is silent says when that began.
+    const isQuiet = node.leftAt !== null || !isLively;
+    const isIdle = node.id === here && !isRunningHere;
+    const style = isLively && !isIdle ? 'green' : 'yellow';
+    const state = output.style(style, stateText(one, { at, policy, isIdle }));
+    const heard = isQuiet || silentMs === null ? '' : `, heard from ${spanText(silentMs)} ago`;
+    output.line(`${shown(node.name).padEnd(width)}  ${agents.padEnd(10)}  ${state}${heard}${mark}`);
+    const tasks = held.map(({ id }) => id);
+    if (tasks.length > 0) output.line(output.style('dim', `    runs ${named(tasks)}`));
+  }
+}
+
+interface StateLook {
+  readonly at: Timestamp;
+  readonly policy: Pick<Policy['nodes'], 'silentMs'>;
+  /** It is this machine, and no orchestrator runs here. */
+  readonly isIdle: boolean;
+}
+
+/** Whether it runs, drains, is silent or left. */
+export function stateText({ node, silentMs, held }: KnownNode, { at, policy, isIdle }: StateLook): string {
+  if (node.leftAt !== null) return `left ${spanText(Math.max(1_000, at - node.leftAt))} ago`;
+  const silence = isHeard(silentMs, policy.silentMs) ? null : silenceText(silentMs);
   if (node.drain === null) return silence ?? (isIdle ? 'no orchestrator runs' : 'takes work');
   const drains =
     held.length === 0
       ? 'drained'
-      : `drains, at most ${spanText(Math.max(0, node.drain.since + node.drain.withinMs - clock.now()))} more`;
+      : `drains, at most ${spanText(Math.max(0, node.drain.since + node.drain.withinMs - at))} more`;
   return silence === null ? drains : `${drains}; ${silence}`;
 }

@@ -3,8 +3,8 @@
 import { duration } from '../../../config/quantities.ts';
 import { parseCapability } from '../../../tasks/rules/capabilities.ts';
 import type { ToldOptions } from '../../../compose/node-facts.ts';
-import { parseNodeName } from '../../../machines/rules/node.ts';
 import { fail } from '../../../operations/failure.ts';
+import { requireNodeName } from '../../../operations/find-node.ts';
 import type { Cli } from '../../invocation.ts';
 
 export function toldBy(
@@ -16,11 +16,6 @@ export function toldBy(
     name: nodeName === undefined ? null : requireNodeName(nodeName),
     labels: labels === undefined ? null : labels.filter((text) => text !== '').map(requireLabel),
   };
-}
-
-export function requireNodeName(text: string): string {
-  const check = parseNodeName(text);
-  return check.kind === 'accepted' ? check.name : fail('invalid', `${check.reason}.`, 'copse node list');
 }
 
 function requireLabel(text: string): string {

@@ -1,29 +1,27 @@
+import { withAccess } from '../../../compose/operations/access.ts';
 import { spanText } from '../../../kernel/time.ts';
 import { shown } from '../../../kernel/text.ts';
 import { megabytesText } from '../../../explain/rules/amounts.ts';
 import type { NodeFacts } from '../../../machines/rules/node.ts';
-import { nodeView } from '../../../operations/views/node-views.ts';
+import { act, view } from '../../../operations/nodes/show.ts';
 import type { Invocation } from '../../invocation.ts';
-import { nodeHere, requireRepository } from '../../../compose/open.ts';
-import { isOrchestrated } from '../../after/ahead.ts';
-import { withBoard } from '../../with-board.ts';
 import { stateText } from './list.ts';
-import { requireNode } from '../../../operations/find-node.ts';
 
 export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
-  await withBoard(cli, async (context) => {
-    const known = await requireNode(context, words[0] ?? '');
-    if (options.json) return cli.output.json(nodeView(known));
-    const { node, silentMs, held } = known;
-    const isIdle = node.id === nodeHere(requireRepository(cli)) && !(await isOrchestrated(cli));
+  await withAccess(cli, async (access) => {
+    const known = await act(access, { node: words[0] ?? '' });
+    if (options.json) return cli.output.json(view(known));
+    const { node, silentMs, held, at } = known;
+    const isIdle = node.id === access.here.node() && !(await access.here.isOrchestrated());
+    const policy = await access.board(async (context) => context.policy.nodes);
     const rows: readonly (readonly [string, string | null])[] = [
       ['node', `${node.name} (${node.id})`],
-      ['state', stateText(known, context, isIdle)],
+      ['state', stateText(known, { at, policy, isIdle })],
       ['last contact', silentMs === null ? 'never' : `${spanText(silentMs)} ago`],
       ['tasks', held.length === 0 ? 'none' : held.map(({ id }) => id).join(', ')],
       ...(node.facts === null ? [] : factRows(node.facts)),
       ['clock', node.clockOffsetMs === null ? null : offsetText(node.clockOffsetMs)],
-      ['joined', `${spanText(Math.max(1_000, context.clock.now() - node.joinedAt))} ago`],
+      ['joined', `${spanText(Math.max(1_000, at - node.joinedAt))} ago`],
     ];
     for (const [name, text] of rows)
       if (text !== null) cli.output.line(`${cli.output.style('dim', name.padEnd(12))} ${shown(text)}`);

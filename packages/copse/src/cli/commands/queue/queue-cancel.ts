@@ -1,12 +1,8 @@
-import { effectOf, unqueueTasks } from '../../../queue/act/control.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { shown } from '../../../kernel/text.ts';
-import { taskView } from '../../../operations/views/views.ts';
-import { orFail } from '../../../operations/failure.ts';
+import { act, view } from '../../../operations/queue/cancel.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
-import { requireTaskIds } from '../../../operations/find.ts';
-import { contextOfAll } from '../../../operations/access.ts';
-import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly reason?: string;
@@ -15,17 +11,12 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (run) => {
-    const ids = await requireTaskIds(run.board, words);
-    const context = await contextOfAll(run, ids);
-    const restarts = await effectOf(context, context.landing, 'withdrawn', ids);
-    const isDryRun = options.dryRun ?? false;
-    const tasks = isDryRun ? [] : orFail(await unqueueTasks(context, ids, options.reason ?? null));
+  const { reason, dryRun } = options;
+  await withAccess(cli, async (access) => {
+    const unqueued = await act(access, { tasks: words, reason, dryRun });
     const { output } = cli;
-    if (options.json) {
-      output.json({ tasks: tasks.map((task) => taskView(task)), restarts, isDryRun });
-      return;
-    }
+    if (options.json) return output.json(view(unqueued));
+    const { ids, tasks, restarts, isDryRun } = unqueued;
     for (const { id, title } of tasks)
       output.line(
         `${output.style('yellow', 'Took')} ${id} out of the queue, back to review: ${shown(title)}`,

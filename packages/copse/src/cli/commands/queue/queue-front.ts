@@ -1,10 +1,7 @@
-import { effectOf, hurryTasks } from '../../../queue/act/control.ts';
-import { orFail } from '../../../operations/failure.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { act, view } from '../../../operations/queue/front.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
-import { requireTaskIds } from '../../../operations/find.ts';
-import { contextOfAll } from '../../../operations/access.ts';
-import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly dryRun?: boolean;
@@ -12,19 +9,13 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (run) => {
-    const ids = await requireTaskIds(run.board, words);
-    const context = await contextOfAll(run, ids);
-    const restarts = await effectOf(context, context.landing, 'hurried', ids);
-    const isDryRun = options.dryRun ?? false;
-    if (!isDryRun) orFail(await hurryTasks(context, ids));
+  await withAccess(cli, async (access) => {
+    const hurried = await act(access, { tasks: words, dryRun: options.dryRun });
     const { output } = cli;
-    if (options.json) {
-      output.json({ tasks: ids, restarts, isDryRun });
-      return;
-    }
+    if (options.json) return output.json(view(hurried));
+    const { tasks, restarts, isDryRun } = hurried;
     const [goes, is] = isDryRun ? ['would go to the front', 'be'] : ['goes to the front', 'is'];
-    for (const id of ids) output.line(`${id} ${output.style('cyan', goes)} and ${is} checked alone`);
+    for (const id of tasks) output.line(`${id} ${output.style('cyan', goes)} and ${is} checked alone`);
     output.line(`    Nothing else lands before it. ${effectText(restarts)}`);
   });
 }

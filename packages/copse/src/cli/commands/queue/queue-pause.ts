@@ -1,11 +1,7 @@
-import { pauseQueue } from '../../../queue/act/control.ts';
-import type { QueueSwitch } from '../../../queue/rules/merge-queue.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { shown } from '../../../kernel/text.ts';
-import { pausedView } from '../../../operations/views/queue-views.ts';
-import { orFail } from '../../../operations/failure.ts';
+import { act, view } from '../../../operations/queue/pause.ts';
 import type { Invocation } from '../../invocation.ts';
-import { requireTarget } from './queue-target.ts';
-import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly accept?: boolean;
@@ -16,23 +12,14 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
-    const target = await requireTarget(context, options.target);
-    const what: readonly QueueSwitch[] = [
-      ...(options.accept ? (['accept'] as const) : []),
-      ...(options.land || !options.accept ? (['land'] as const) : []),
-    ];
-    const queue = orFail(await pauseQueue(context, target, { what, reason: options.reason ?? null }));
-    const { paused, runs } = queue;
+  await withAccess(cli, async (access) => {
+    const paused = await act(access, options);
     const { output } = cli;
-    if (options.json) {
-      const both = { accept: pausedView(paused.accept), land: pausedView(paused.land) };
-      output.json({ target, paused: both });
-      return;
-    }
+    if (options.json) return output.json(view(paused));
+    const { target, what, queue } = paused;
     output.line(`${output.style('yellow', 'Paused')} the queue of ${shown(target)}`);
     if (what.includes('land'))
-      output.line(`    Nothing lands on ${shown(target)}. ${checksText(runs.length)}`);
+      output.line(`    Nothing lands on ${shown(target)}. ${checksText(queue.runs.length)}`);
     if (what.includes('accept'))
       output.line(
         '    Tasks in the queue still land. Tasks that join it from now on wait in it until you resume it.',

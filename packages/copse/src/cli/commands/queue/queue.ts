@@ -1,11 +1,10 @@
-import { type QueueSettings, loadQueue, loadQueues } from '../../../queue/act/view.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { LookContext } from '../../../queue/context.ts';
-import { targetOf } from '../../../queue/act/landing-target.ts';
 import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
-import type { BranchName } from '../../../kernel/ids.ts';
 import type { QueueView } from '../../../queue/rules/view/view.ts';
 import { shown } from '../../../kernel/text.ts';
-import { queueView } from '../../../operations/views/queue-views.ts';
+import { act, loadShown, view } from '../../../operations/queue/list.ts';
+import { NO_TARGET, remedyOfNoTarget, requireTarget } from '../../../operations/queue/target.ts';
 import { eventLine } from '../../screen/event-line.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { tellEvents } from '../../screen/live-view.ts';
@@ -13,7 +12,6 @@ import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
 import { BoardAway } from '../../../board/port.ts';
 import { withLook } from '../../../compose/look.ts';
-import { NO_TARGET, remedyOfNoTarget, requireTarget } from './queue-target.ts';
 import { type WaitsForBoard, waitForBoard } from '../../screen/wait-for-board.ts';
 import type { Terminal } from '../../watch/terminal.ts';
 
@@ -25,42 +23,34 @@ interface Options {
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
-  const waits = options.watch && canMove && !options.json ? waitForBoard(cli) : undefined;
-  const shows = async (context: LookContext): Promise<void> => {
-    const target = options.target === undefined ? undefined : await requireTarget(context, options.target);
-    const load = () => loadShown(context, context.landing, target);
-    if (options.json) {
-      cli.output.json({ queues: (await load()).map(queueView) });
-      return;
-    }
-    if (waits !== undefined) await watch(cli, context, { load, waits });
-    await print(cli, context, await load());
-    if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
-      cli.output.line(cli.output.style('dim', '  → copse queue --watch'));
-  };
-  try {
-    await withLook(cli, shows, waits && { patience: waits.patience });
-  } catch (error) {
-    // Ctrl+C during an outage is no failure.
-    if (!(waits?.stop.signal.aborted && error instanceof BoardAway)) throw error;
-  } finally {
-    waits?.end();
-  }
+  if (options.watch && canMove && !options.json) return watchUntilStopped(cli, options);
+  await withAccess(cli, async (access) => {
+    const queues = await act(access, options);
+    if (options.json) return cli.output.json(view(queues));
+    await access.look(async (context) => {
+      await print(cli, context, queues);
+      if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
+        cli.output.line(cli.output.style('dim', '  → copse queue --watch'));
+    });
+  });
 }
 
-/** Queues with entries or a pause; the usual target if there are none. */
-async function loadShown(
-  context: LookContext,
-  settings: QueueSettings,
-  target: BranchName | undefined,
-): Promise<readonly QueueView[]> {
-  if (target !== undefined) return [await loadQueue(context, settings, target)];
-  const usual = await targetOf(context, undefined);
-  const queues = await loadQueues(context, settings, usual === undefined ? [] : [usual]);
-  const busy = queues.filter(
-    ({ entries, paused }) => entries.length > 0 || (paused.accept ?? paused.land) !== null,
-  );
-  return busy.length === 0 ? queues : busy;
+async function watchUntilStopped(cli: Cli, options: Options): Promise<void> {
+  const waits = waitForBoard(cli);
+  const shows = async (context: LookContext): Promise<void> => {
+    const target = options.target === undefined ? undefined : await requireTarget(context, options.target);
+    const load = () => loadShown(context, target);
+    await watch(cli, context, { load, waits });
+    await print(cli, context, await load());
+  };
+  try {
+    await withLook(cli, shows, { patience: waits.patience });
+  } catch (error) {
+    // Ctrl+C during an outage is no failure.
+    if (!(waits.stop.signal.aborted && error instanceof BoardAway)) throw error;
+  } finally {
+    waits.end();
+  }
 }
 
 async function print({ output }: Cli, context: LookContext, queues: readonly QueueView[]): Promise<void> {

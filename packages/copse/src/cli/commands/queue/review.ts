@@ -1,26 +1,22 @@
-import { isUtf8 } from 'node:buffer';
-
-import { type TaskReview, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
-import type { RunContext } from '../../../queue/context.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { reviewCommands, reviewSummary } from '../../../explain/review.ts';
-import { printPatch } from '../workspaces/diff.ts';
-import type { OpenRun } from '../../../compose/run/run.ts';
-import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
+import type { Access } from '../../../operations/access.ts';
+import { fail } from '../../../operations/failure.ts';
+import * as approving from '../../../operations/review/approve.ts';
+import * as listing from '../../../operations/review/list.ts';
+import * as sendingBack from '../../../operations/review/send-back.ts';
+import { act, view } from '../../../operations/review/show.ts';
+import type { TaskReview } from '../../../review/act/review.ts';
 import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
-import { askText, canAsk, choose } from '../../ask.ts';
-import { startedView } from '../../../operations/tasks/views.ts';
-import { printStarted } from '../../after/task-changes.ts';
-import { fail, orFail } from '../../../operations/failure.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
 import { printAhead } from '../../after/ahead.ts';
+import { printSteps } from '../../after/next-steps.ts';
+import { printStarted } from '../../after/task-changes.ts';
+import { askText, canAsk, choose } from '../../ask.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
 import { printReview } from '../../screen/review-text.ts';
-import { requireTaskId } from '../../../operations/find.ts';
-import { contextOfAll } from '../../../operations/access.ts';
-import { withRun } from '../../with-run.ts';
-import { printSteps } from '../../after/next-steps.ts';
+import { printPatch } from '../workspaces/diff.ts';
 
 interface Options {
   readonly approve?: boolean;
@@ -35,23 +31,19 @@ interface Options {
 
 interface Reviewing {
   readonly cli: Cli;
-  readonly context: RunContext;
-  readonly unusable: OpenRun['unusable'];
+  readonly access: Access;
   readonly options: Options;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, { command: options.command }, async (run, unusable) => {
-    const [word] = words;
-    if (word === undefined) return list(cli, run, options);
-    const id = await requireTaskId(run.board, word);
-    const context = await contextOfAll(run, [id]);
-    const review = orFail(await loadReview(context, id));
-    const reviewing = { cli, context, unusable, options };
+  await withAccess(cli, async (access) => {
+    const [task] = words;
     const answer = answerOf(options);
-    if (answer === 'approve') return approveShown(reviewing, review);
-    if (answer !== undefined) return back(reviewing, review, answer.comment);
-    return show(reviewing, review);
+    const reviewing = { cli, access, options };
+    if (task === undefined) return list(reviewing);
+    if (answer === 'approve') return approve(reviewing, { task, head: options.head });
+    if (answer !== undefined) return sendBack(reviewing, { task, comment: answer.comment });
+    return show(reviewing, task);
   });
 }
 
@@ -63,33 +55,29 @@ function answerOf({ approve: yes, sendBack: no, message }: Options) {
   return isNo ? { comment: comment ?? '' } : undefined;
 }
 
-async function list({ output }: Cli, context: RunContext, options: Options): Promise<void> {
+async function list({ cli: { output }, access, options }: Reviewing): Promise<void> {
   if (answerOf(options) !== undefined || options.head !== undefined)
     fail('usage', 'No task given.', 'copse review');
-  const reviews = await listReviews(context);
-  if (options.json) {
-    output.json({ reviews: reviews.map((review) => reviewView(review)) });
-    return;
-  }
+  const listed = await listing.act(access);
+  if (options.json) return output.json(listing.view(listed));
+  const { reviews, at } = listed;
   if (reviews.length === 0) output.line('No task waits for review.');
-  const now = context.clock.now();
   for (const review of reviews) {
-    output.line(taskLine(review.task, output, now));
+    output.line(taskLine(review.task, output, at));
     for (const line of reviewSummary(review)) output.line(`      ${line}`);
   }
   const [first] = reviews;
   if (first) output.line(output.style('dim', `  → copse review ${first.task.id}`));
 }
 
-async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
-  const { cli, context, options } = reviewing;
+async function show(reviewing: Reviewing, task: string): Promise<void> {
+  const { cli, access, options } = reviewing;
   const { output } = cli;
+  const reviewed = await act(access, { task, command: options.command });
+  if (options.json) return output.json(view(reviewed));
+  const { review, at } = reviewed;
   const patch = review.change?.diff.patch;
-  if (options.json) {
-    output.json(reviewView(review, patch && isUtf8(patch) ? patch.toString() : null));
-    return;
-  }
-  printReview(output, review, context.clock.now());
+  printReview(output, review, at);
   if (patch !== undefined && !options.stat) {
     output.line();
     await printPatch(cli, patch);
@@ -106,49 +94,39 @@ async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
   printSteps(output, reviewCommands(review));
 }
 
-async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {
-  const { id } = review.task;
+/** An approval is of exactly the commit that was shown. */
+async function ask(reviewing: Reviewing, { task: { id }, change }: TaskReview): Promise<void> {
   const answer = await choose(`Approve ${id}?`, [
     { value: 'approve', label: 'Approve: it lands through the queue' },
     { value: 'back', label: 'Send back: with a comment for its agent' },
     { value: 'later', label: 'Later: change nothing' },
   ]);
-  if (answer === 'approve') return approveShown(reviewing, review);
+  if (answer === 'approve')
+    return approve(reviewing, { task: id, head: reviewing.options.head, reviewed: change?.head ?? null });
   if (answer !== 'back') return;
   const comment = await askText('What should its agent change?');
-  if (comment !== undefined) await back(reviewing, review, comment);
+  if (comment !== undefined) await sendBack(reviewing, { task: id, comment });
 }
 
-/** Approves exactly the commit that was shown. */
-async function approveShown(
-  { cli, context, options }: Reviewing,
-  { task, change }: TaskReview,
+async function approve(
+  { cli, access, options: { command, json } }: Reviewing,
+  input: Parameters<typeof approving.act>[1],
 ): Promise<void> {
   const { output } = cli;
-  const head = change?.head ?? null;
-  if (options.head !== undefined) requireSame(options.head, head, task.id);
-  const { landing, wasQueued } = orFail(await approve(context, task.id, head));
-  if (options.json) {
-    output.json(approvedView(task.id, landing));
-    return;
-  }
+  const approved = await approving.act(access, { ...input, command });
+  if (json) return output.json(approving.view(approved));
+  const { task, landing, wasQueued } = approved;
   const word = wasQueued ? 'Already in the queue' : 'Approved';
   const where = `${landing.head.slice(0, 10)} lands on ${shown(landing.target)} through the queue`;
-  output.line(`${output.style('green', word)} ${task.id} ${shown(task.title)}: ${where}`);
-  const queued = await context.board.get('task', task.id);
-  if (queued) await printAhead(cli, context, queued);
+  output.line(`${output.style('green', word)} ${landing.task} ${shown(task?.title ?? '')}: ${where}`);
+  if (task !== undefined) await access.run((context) => printAhead(cli, context, task), { command });
 }
 
-function requireSame(wanted: string, head: CommitId | null, id: string): void {
-  if (!/^[0-9a-f]{7,64}$/i.test(wanted))
-    fail('invalid', `--head must be a commit id, not "${shown(wanted)}".`, `copse review ${id}`);
-  if (head?.startsWith(wanted.toLowerCase())) return;
-  const now = head === null ? 'it is not in this repository' : `it is at ${head.slice(0, 10)}`;
-  fail('wrong_status', `The branch of ${id} is no longer at ${wanted}: ${now}.`, `copse review ${id}`);
-}
-
-async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
-  const sent = orFail(await sendBack(context, task.id, comment, unusable));
-  if (options.json) cli.output.json(startedView(sent));
-  else await printStarted(cli, context, { ...sent, act: 'Sent back' });
+async function sendBack(
+  { cli, access, options: { command, json } }: Reviewing,
+  input: { readonly task: string; readonly comment: string },
+): Promise<void> {
+  const sent = await sendingBack.act(access, { ...input, command });
+  if (json) return cli.output.json(sendingBack.view(sent));
+  await access.run((context) => printStarted(cli, context, { ...sent, act: 'Sent back' }), { command });
 }

@@ -1,33 +1,30 @@
 /** `copse undo` of a landed task. */
 
-import { type LandingUndone, undoLanding } from '../../../queue/act/undo-landing.ts';
-import { openReverting } from '../../../compose/on-demand.ts';
+import { fileLines, sizeText } from '../../../explain/changes.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { undoneView } from '../../../operations/views/review-views.ts';
-import { fileLines, sizeText } from '../../../explain/changes.ts';
-import { orFail } from '../../../operations/failure.ts';
+import type { Access } from '../../../operations/access.ts';
+import * as preview from '../../../operations/worktrees/preview-undo.ts';
+import { act, view } from '../../../operations/worktrees/undo-landing.ts';
+import type { LandingUndone } from '../../../queue/act/undo-landing.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import type { Cli } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { withRun } from '../../with-run.ts';
-import { printSteps } from '../../after/next-steps.ts';
 
 interface Options {
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
-export async function undoLanded(cli: Cli, id: TaskId, { dryRun = false, json }: Options): Promise<void> {
-  const reverting = await openReverting(cli);
-  try {
-    await withRun(cli, {}, async (context) => {
-      const undone = orFail(await undoLanding({ ...context, reverting }, id, { isTrial: dryRun }));
-      if (json) cli.output.json(undoneView(undone));
-      else print(cli.output, undone);
-    });
-  } finally {
-    await reverting.close();
-  }
+export async function undoLanded(
+  { output }: Cli,
+  access: Access,
+  task: TaskId,
+  { dryRun, json }: Options,
+): Promise<void> {
+  const undone = await (dryRun ? preview.act(access, { task }) : act(access, { task }));
+  if (json) output.json(view(undone));
+  else print(output, undone);
 }
 
 function print(output: Output, { task, target, landed, commits, diff, undo }: LandingUndone): void {

@@ -1,16 +1,23 @@
 import { type EventTask, EventTasks } from '../../../explain/event-tasks.ts';
 import { eventClause } from '../../../explain/rules/event-sentences.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
-import { eventsSoFar } from '../../../board/events-so-far.ts';
 import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
-import { type LostEvents, lostText, moveOn } from '../../../board/rules/term.ts';
-import { type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
+import { type LostEvents, lostText } from '../../../board/rules/term.ts';
+import { type EventNumber, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Context } from '../../../board/context.ts';
 import { type Board, BoardAway } from '../../../board/port.ts';
+import {
+  MOST_EVENTS,
+  act,
+  beginEvents,
+  eventLineView,
+  requireCursor,
+  requireNumber,
+} from '../../../operations/board/events.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { eventView } from '../../../operations/views/views.ts';
-import { fail } from '../../../operations/failure.ts';
 import { asJson } from '../../output.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
@@ -31,49 +38,54 @@ interface Options {
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const last =
     options.last === undefined ? undefined : requireNumber(options.last, '--last must be a number');
-  const from = options.after === undefined ? undefined : requireCursor(options.after);
-  const waits = options.follow ? waitForBoard(cli) : undefined;
-  const following = withBoard(cli, tell, waits && { patience: waits.patience });
-  await following.finally(() => waits?.end());
+  if (options.follow) return follow(cli, options, last);
+  await withAccess(cli, async (access) => {
+    const print = await access.board(async ({ board }) => printer(cli, board, options));
+    const of = { task: options.task, limit: MOST_EVENTS };
+    let from: Parameters<typeof act>[1] = { after: options.after, last };
+    for (;;) {
+      const { events, lost, cursor, hasMore } = await act(access, { ...of, ...from });
+      if (lost !== null) await tellLost(cli, lost, options);
+      for (const recorded of events) await print(recorded, cursor.term);
+      if (!hasMore) return;
+      from = { after: `${cursor.term}:${cursor.number}` };
+    }
+  });
+}
+
+/** Until Ctrl+C; waits for a board whose server is away. */
+async function follow(cli: Cli, options: Options, last: number | undefined): Promise<void> {
+  const from = requireCursor(options.after);
+  const waits = waitForBoard(cli);
+  const following = withBoard(cli, tell, { patience: waits.patience });
+  await following.finally(() => waits.end());
 
   async function tell({ board, policy }: Context): Promise<void> {
     const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
-    const terms = await board.terms();
-    const cursor = { term: from?.term ?? terms.at(-1)?.term ?? 1, number: from?.number ?? 0 };
-    const begin = moveOn(cursor, terms);
-    const onLost = (lost: LostEvents) => tellLost(cli, lost, options);
-    if (begin.lost !== null) await onLost(begin.lost);
+    const begin = await beginEvents(board, { from, task, last });
+    if (begin.lost !== null) await tellLost(cli, begin.lost, options);
     let { term } = begin.cursor;
-    const { number } = begin.cursor;
-    const after = brand<EventNumber>(
-      Math.max(number, last === undefined ? 0 : await numberBefore(board, last, task)),
-    );
-    const tasks = new EventTasks(board);
-    const print = async (recorded: RecordedEvent) => {
-      const isPlain = !options.raw && !options.json;
-      const line = isPlain
-        ? sentence(cli, recorded, await tasks.of(recorded.event))
-        : eventLine(cli, recorded, term, options);
-      await cli.output.raw(`${line}\n`);
+    const after = brand<EventNumber>(begin.cursor.number);
+    const print = printer(cli, board, options);
+    const { signal } = waits.stop;
+    const onLost = async (lost: LostEvents) => {
+      ({ term } = lost);
+      await tellLost(cli, lost, options);
     };
-    if (waits !== undefined) {
-      const { signal } = waits.stop;
-      const follow = {
-        after,
-        term,
-        task,
-        signal,
-        policy: policy.board,
-        async onLost(lost: LostEvents) {
-          ({ term } = lost);
-          await onLost(lost);
-        },
-      };
-      for await (const recorded of untilStopped(followEvents(board, follow), signal)) await print(recorded);
-      return;
-    }
-    for await (const recorded of eventsSoFar(board, { after, ...(task && { task }) })) await print(recorded);
+    const events = followEvents(board, { after, term, task, signal, policy: policy.board, onLost });
+    for await (const recorded of untilStopped(events, signal)) await print(recorded, term);
   }
+}
+
+function printer(cli: Cli, board: Board, options: Options) {
+  const tasks = new EventTasks(board);
+  return async (recorded: RecordedEvent, term: number): Promise<void> => {
+    const isPlain = !options.raw && !options.json;
+    const line = isPlain
+      ? sentence(cli, recorded, await tasks.of(recorded.event))
+      : eventLine(cli, recorded, term, options);
+    await cli.output.raw(`${line}\n`);
+  };
 }
 
 /** Ctrl+C during an outage is no failure. */
@@ -83,15 +95,6 @@ async function* untilStopped<T>(all: AsyncIterable<T>, signal: AbortSignal): Asy
   } catch (error) {
     if (!(signal.aborted && error instanceof BoardAway)) throw error;
   }
-}
-
-/** The number after which exactly `count` events follow. */
-async function numberBefore(board: Board, count: number, task: TaskId | undefined): Promise<number> {
-  if (task === undefined) return Math.max(0, (await board.lastEvent()) - count);
-  const numbers: number[] = [];
-  for await (const { number } of eventsSoFar(board, { after: brand<EventNumber>(0), task }))
-    numbers.push(number);
-  return numbers.at(-count - 1) ?? 0;
 }
 
 /** `12 2026-11-30 10:15:02 cp-a1b2 Add a log-in page: codex started`. */
@@ -126,7 +129,7 @@ async function tellLost(cli: Cli, lost: LostEvents, { json }: Options): Promise<
 
 function eventLine(cli: Cli, recorded: RecordedEvent, term: number, { json }: Options): string {
   const view = eventView(recorded);
-  if (json) return asJson({ cursor: `${term}:${view.number}`, ...view });
+  if (json) return asJson(eventLineView(recorded, term));
   const time = view.at.replace('T', ' ').slice(0, 19);
   const { event } = recorded;
   const detail = 'reason' in event && event.reason ? ` ${waitText(event.reason)}` : titleOf(recorded);
@@ -136,19 +139,4 @@ function eventLine(cli: Cli, recorded: RecordedEvent, term: number, { json }: Op
 function titleOf({ event }: RecordedEvent): string {
   if (event.type === 'task.created') return ` ${event.definition.title}`;
   return 'title' in event && event.title ? ` ${event.title}` : '';
-}
-
-/** A number of the present term, or `term:number` as `--json` prints it. */
-function requireCursor(text: string): { readonly term: number | undefined; readonly number: number } {
-  const [number = '', term] = text.split(':').toReversed();
-  const wanted = '--after must be an event number';
-  return {
-    term: term === undefined ? undefined : requireNumber(term, wanted),
-    number: requireNumber(number, wanted),
-  };
-}
-
-function requireNumber(text: string, wanted: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  return fail('invalid', `${wanted}, not "${text}".`, 'copse events --help');
 }

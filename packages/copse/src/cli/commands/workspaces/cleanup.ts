@@ -1,20 +1,10 @@
-import {
-  type CleanedUp,
-  type RemovedOne,
-  cleanUp,
-  withIgnored,
-} from '../../../workspaces/discard/cleanup.ts';
-import { removeWorkspace } from '../../../workspaces/discard/remove.ts';
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import { counted, shown } from '../../../kernel/text.ts';
-import { keptView, removedView } from '../../../operations/views/workspace-views.ts';
+import { type Cleaned, cleanUpAsking, view } from '../../../operations/worktrees/cleanup.ts';
 import { canAsk, confirm } from '../../ask.ts';
-import { fail } from '../../../operations/failure.ts';
-import { tasksWithWorktrees } from './task-here.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { removedLines } from './removed-text.ts';
 import { tendLater } from './tend-later.ts';
-import { refuseElsewhere, requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly force?: boolean;
@@ -25,78 +15,16 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  const [word] = words;
-  if (word === undefined && options.deleteBranch) {
-    fail(
-      'invalid',
-      '--delete-branch needs a task: unmerged branches are deleted one at a time.',
-      'copse worktrees # to see the ids',
-    );
-  }
-  await withWorkspaces(cli, async (context) => {
-    const cleaned =
-      word === undefined
-        ? await removeFinished(cli, context, options)
-        : await removeNamed(cli, context, word, options);
-    if (cleaned === undefined) {
-      cli.output.note('Nothing was changed.');
-    } else if (options.json) {
-      const { removed, kept } = cleaned;
-      cli.output.json({ removed: removed.map(removedView), kept: kept.map(keptView) });
-    } else {
-      print(cli, cleaned);
-    }
-    await tendLater(cli, context);
+  const [task] = words;
+  const { yes: isConfirmed, force, deleteBranch } = options;
+  await withAccess(cli, async (access) => {
+    const input = { task, isConfirmed, force, deleteBranch };
+    const cleaned = await cleanUpAsking(access, input, canAsk(cli, options) ? confirm : undefined);
+    if (cleaned === undefined) cli.output.note('Nothing was changed.');
+    else if (options.json) cli.output.json(view(cleaned));
+    else print(cli, cleaned);
+    await access.workspaces((context) => tendLater(cli, context));
   });
-}
-
-type Cleaned = Omit<CleanedUp, 'removed'> & {
-  readonly removed: readonly (RemovedOne & { readonly why?: string; readonly hasPaused?: boolean })[];
-};
-
-function removeFinished(cli: Cli, context: WorkspaceContext, options: Options): Promise<Cleaned> {
-  return cleanUp(context, {
-    isForced: options.force ?? false,
-    mayRemove: (question) => isAgreed(cli, options, question),
-  });
-}
-
-async function isAgreed(cli: Cli, options: Options, question: string): Promise<boolean> {
-  if (options.yes) return true;
-  return canAsk(cli, options) && confirm(question);
-}
-
-/** Undefined when the person declined. */
-async function removeNamed(
-  cli: Cli,
-  context: WorkspaceContext,
-  word: string,
-  options: Options,
-): Promise<Cleaned | undefined> {
-  const task = await requireTaskIdAmong(context, word, await tasksWithWorktrees(context));
-  await refuseElsewhere(context, task);
-  const request = {
-    by: 'person',
-    isNamed: true,
-    isForced: options.force ?? false,
-    deleteBranch: options.deleteBranch ?? false,
-  } as const;
-  const statusNow = async () => (await context.board.get('task', task))?.state.status;
-  const before = await statusNow();
-  let outcome = await removeWorkspace(context, task, request);
-  if (outcome.kind === 'question') {
-    const { question } = outcome;
-    if (!options.yes && !canAsk(cli, options)) {
-      fail('wrong_status', question, `copse cleanup ${task} --yes # rescues uncommitted files first`);
-    }
-    if (!(await isAgreed(cli, options, question))) return undefined;
-    outcome = await removeWorkspace(context, task, { ...request, isForced: true });
-  }
-  if (outcome.kind === 'removed') {
-    const hasPaused = before === 'in_progress' && (await statusNow()) === 'paused';
-    return { removed: [{ ...(await withIgnored(context, outcome)), hasPaused }], kept: [] };
-  }
-  return 'reason' in outcome ? stop(outcome) : undefined;
 }
 
 function print({ output }: Cli, { removed, kept }: Cleaned): void {

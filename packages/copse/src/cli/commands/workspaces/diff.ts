@@ -1,17 +1,11 @@
-import { isUtf8 } from 'node:buffer';
-
-import { type TaskDiff, diffTask } from '../../../workspaces/act/diff.ts';
-import { openDiffTool, showInPager, usualDiffTool } from '../../../compose/on-demand.ts';
-import { diffView } from '../../../operations/views/workspace-views.ts';
-import { fileLines, sizeText } from '../../../explain/changes.ts';
-import type { TaskId } from '../../../kernel/ids.ts';
-import { patchForReader } from '../../screen/diff-text.ts';
-import { requireTaskHere } from './task-here.ts';
-import { fail } from '../../../operations/failure.ts';
-import type { Cli, Invocation } from '../../invocation.ts';
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
-import { stop, withWorkspaces, withWorkspacesOf } from '../../with-workspaces.ts';
 import { isPerson } from '../../../board/rules/author.ts';
+import { openDiffTool, showInPager, usualDiffTool } from '../../../compose/on-demand.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { fileLines, sizeText } from '../../../explain/changes.ts';
+import { fail } from '../../../operations/failure.ts';
+import { type FoundDiff, act, view } from '../../../operations/worktrees/diff.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { patchForReader } from '../../screen/diff-text.ts';
 
 interface Options {
   readonly stat?: boolean;
@@ -21,25 +15,19 @@ interface Options {
   readonly json?: boolean;
 }
 
-type Found = Extract<TaskDiff, { kind: 'found' }>;
+/** A file or a pipe takes as much as there is. */
+const WHOLE = { maxFiles: Infinity, maxPatchBytes: Infinity };
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   requireOneForm(cli, options);
-  await withWorkspaces(cli, async (context) => {
-    const task = await requireTaskHere(context, cli, words[0]);
-    await withWorkspacesOf(cli, context, task, (there) => showDiff(cli, there, task, options));
+  const { stat, nameOnly, tool, uncommitted } = options;
+  const withoutPatch = [stat, nameOnly, tool].some(Boolean);
+  await withAccess(cli, async (access) => {
+    const diff = await act(access, { task: words[0], uncommitted, withoutPatch, ...WHOLE });
+    if (tool !== undefined) await openInTool(cli, diff.found, tool);
+    else if (options.json) cli.output.json(view(diff));
+    else await print(cli, diff.found, options);
   });
-}
-
-async function showDiff(cli: Cli, context: WorkspaceContext, task: TaskId, options: Options): Promise<void> {
-  const withoutPatch = [options.stat, options.nameOnly, options.tool].some(Boolean);
-  const found = await diffTask(context, task, {
-    includeUncommitted: options.uncommitted ?? false,
-    withoutPatch,
-  });
-  if (found.kind === 'refused') stop(found, 'not_found');
-  if (options.tool !== undefined) await openInTool(cli, found, options.tool);
-  else await print(cli, task, found, options);
 }
 
 function requireOneForm(cli: Cli, { stat, nameOnly, tool, uncommitted, json }: Options): void {
@@ -54,7 +42,7 @@ function requireOneForm(cli: Cli, { stat, nameOnly, tool, uncommitted, json }: O
     fail('invalid', `--tool needs the name of a diff tool.`, 'git difftool --tool-help (lists them)');
 }
 
-async function openInTool(cli: Cli, { from, head, diff }: Found, wanted: string | true): Promise<void> {
+async function openInTool(cli: Cli, { from, head, diff }: FoundDiff, wanted: string | true): Promise<void> {
   if (diff.files.length === 0) return cli.output.note('The branch has no changes.');
   const tool = wanted === true ? await usualDiffTool(cli) : wanted;
   if (tool === undefined || !/^\w[\w.-]{0,63}$/.test(tool)) {
@@ -70,15 +58,11 @@ async function openInTool(cli: Cli, { from, head, diff }: Found, wanted: string 
     fail('unavailable', `The diff tool ${tool} ended with exit code ${code}.`, 'git difftool --tool-help');
 }
 
-async function print(cli: Cli, task: TaskId, found: Found, options: Options): Promise<void> {
-  const { diff } = found;
+async function print(cli: Cli, { diff }: FoundDiff, { nameOnly, stat }: Options): Promise<void> {
   const { output } = cli;
-  if (options.json) {
-    const patch = !options.stat && !options.nameOnly && isUtf8(diff.patch) ? diff.patch.toString() : null;
-    output.json(diffView(task, found, patch));
-  } else if (options.nameOnly) {
+  if (nameOnly) {
     for (const { path } of diff.files) output.line(plainName(path));
-  } else if (options.stat) {
+  } else if (stat) {
     for (const line of fileLines(diff.files)) output.line(line);
     output.line(sizeText(diff));
   } else {

@@ -2,6 +2,7 @@
 
 import { sizeText } from '../../../explain/rules/amounts.ts';
 import { shown } from '../../../kernel/text.ts';
+import { amountOf, bytesOf } from '../../../workspaces/rules/sweep/amount.ts';
 import type { SweepPlan } from '../../../workspaces/rules/sweep/plan.ts';
 import { type SweepItem, type SweptKind, sweptKinds } from '../../../workspaces/rules/sweep/things.ts';
 import type { SweptFate, SweptItem } from '../../../workspaces/sweep/carry-out.ts';
@@ -64,32 +65,12 @@ function headline(
 ): string {
   if (going.length === 0) return 'Nothing to remove.';
   if (isDry)
-    return `${amountOf(going)} would go (${sizeText(sum(going))}). To remove ${going.length === 1 ? 'it' : 'them'}: copse sweep`;
+    return `${amountOf(going)} would go (${sizeText(bytesOf(going))}). To remove ${going.length === 1 ? 'it' : 'them'}: copse sweep`;
   const gone = going.filter((item) => fates.get(item)?.kind === 'removed');
   const left = going.filter((item) => !gone.includes(item));
   const rest = left.length === 0 ? '' : ` ${amountOf(left)} could not be removed.`;
-  return `Removed ${amountOf(gone)} (${sizeText(sum(gone))}).${rest}`;
+  return `Removed ${amountOf(gone)} (${sizeText(bytesOf(gone))}).${rest}`;
 }
-
-/** `51 worktrees, branches and logs`, `1 branch`. */
-function amountOf(items: readonly SweepItem[]): string {
-  if (items.length === 0) return 'nothing';
-  const kinds = sweptKinds.filter((kind) => items.some(({ found }) => found.kind === kind));
-  const [last = '', ...others] = kinds.map((kind) => words[kind][items.length === 1 ? 0 : 1]).toReversed();
-  const all = others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`;
-  return `${items.length} ${all}`;
-}
-
-const words: Readonly<Record<SweptKind, readonly [one: string, several: string]>> = {
-  worktree: ['worktree', 'worktrees'],
-  branch: ['branch', 'branches'],
-  trash: ['trash entry', 'trash entries'],
-  session: ['transcript', 'transcripts'],
-  logs: ['log', 'logs'],
-  artifacts: ['artifact folder', 'artifact folders'],
-  snapshot: ['snapshot', 'snapshots'],
-  record: ['record', 'records'],
-};
 
 function itemLines(
   item: SweepItem,
@@ -142,8 +123,4 @@ function budgetLines({ budget }: SweepPlan, isDry: boolean): readonly string[] {
 function nameOf({ name, found }: SweepItem, { root }: SweepText): string {
   const isFile = found.kind !== 'branch' && found.kind !== 'session' && found.kind !== 'snapshot';
   return shown(isFile && name.startsWith(`${root}/`) ? name.slice(root.length + 1) : name);
-}
-
-function sum(items: readonly SweepItem[]): number {
-  return items.reduce((bytes, item) => bytes + (item.bytes ?? 0), 0);
 }

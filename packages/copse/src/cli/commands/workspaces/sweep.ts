@@ -1,6 +1,6 @@
-import { openSweep } from '../../../compose/leftovers.ts';
-import { sweepView } from '../../../operations/views/sweep-views.ts';
-import { type Swept, previewSweep, sweep } from '../../../workspaces/sweep/sweep.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import * as preview from '../../../operations/worktrees/preview-sweep.ts';
+import * as sweep from '../../../operations/worktrees/sweep.ts';
 import type { Invocation } from '../../invocation.ts';
 import { sweepLines } from './sweep-text.ts';
 
@@ -11,25 +11,22 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const context = await openSweep(cli);
-  try {
-    const done: Swept | undefined = options.dryRun
-      ? { ...(await previewSweep(context, { isMeasured: true })), swept: [] }
-      : await sweep(context, { isMeasured: true });
-    if (done === undefined) {
-      if (options.json) cli.output.json({ busy: true });
-      else cli.output.line('Another process sweeps right now. To see what is left: copse sweep --dry-run');
+  const { output } = cli;
+  const { dryRun: isDry = false, verbose: isVerbose = false } = options;
+  await withAccess(cli, async (access) => {
+    if (isDry) {
+      const planned = await preview.act(access, {});
+      if (options.json) return output.json(preview.view(planned));
+      const text = { swept: [], root: planned.root, isDry, isVerbose };
+      for (const line of sweepLines(planned.plan, text, output)) output.line(line);
       return;
     }
-    const { swept, ...plan } = done;
-    if (options.json) cli.output.json(sweepView(plan, options.dryRun ? null : swept));
-    else {
-      const { root } = context;
-      const { dryRun: isDry = false, verbose: isVerbose = false } = options;
-      for (const line of sweepLines(plan, { swept, root, isDry, isVerbose }, cli.output))
-        cli.output.line(line);
-    }
-  } finally {
-    await context.board.close();
-  }
+    const done = await sweep.act(access, { isConfirmed: true });
+    if (options.json) return output.json(sweep.view(done));
+    const { root, swept: plan } = done;
+    if (plan === undefined)
+      return output.line('Another process sweeps right now. To see what is left: copse sweep --dry-run');
+    for (const line of sweepLines(plan, { swept: plan.swept, root, isDry, isVerbose }, output))
+      output.line(line);
+  });
 }

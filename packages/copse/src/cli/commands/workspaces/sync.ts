@@ -1,41 +1,35 @@
-import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shellWord } from '../../../kernel/shell.ts';
-import { unreachable } from '../../../kernel/unreachable.ts';
 import { counted, shown } from '../../../kernel/text.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
+import { type SyncedTask, act, view } from '../../../operations/worktrees/sync.ts';
 import { type WorkspaceContext, workspaceOf } from '../../../workspaces/act/context.ts';
-import { printSteps } from '../../after/next-steps.ts';
 import { printAhead } from '../../after/ahead.ts';
-import { requireTaskHere } from './task-here.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import type { Invocation } from '../../invocation.ts';
-import { refuseElsewhere, stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly conflict?: boolean;
   readonly json?: boolean;
 }
 
-type Synced = Exclude<TaskSynced, { kind: 'refused' }>;
-
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  await withWorkspaces(cli, async (context) => {
-    const task = await requireTaskHere(context, cli, words[0]);
-    await refuseElsewhere(context, task);
-    const outcome = await syncTask(context, { task, leaveConflict: options.conflict ?? false });
-    if (outcome.kind === 'refused') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
-    if (options.json) {
-      const { kind: synced, ...rest } = outcome;
-      cli.output.json({ task, synced, ...rest });
-      return;
-    }
-    cli.output.line(describe(task, outcome));
-    if (outcome.kind === 'conflict_left') {
-      for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
-      printSteps(cli.output, await conflictLeftSteps(context, task));
-    }
-    for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
-    const now = outcome.kind === 'conflict_left' ? undefined : await context.board.get('task', task);
-    if (now) await printAhead(cli, context, now);
+  const { output } = cli;
+  await withAccess(cli, async (access) => {
+    const done = await act(access, { task: words[0], leaveConflict: options.conflict });
+    if (options.json) return output.json(view(done));
+    const { task, synced } = done;
+    output.line(describe(done));
+    await access.workspaces(async (context) => {
+      if (synced.kind === 'conflict_left') {
+        for (const path of synced.paths) output.line(`    ${shown(path)}`);
+        printSteps(output, await conflictLeftSteps(context, task));
+      }
+      for (const note of synced.notes) output.line(output.style('yellow', shown(note)));
+      const now = synced.kind === 'conflict_left' ? undefined : await context.board.get('task', task);
+      if (now) await printAhead(cli, context, now);
+    });
   });
 }
 
@@ -51,15 +45,7 @@ async function conflictLeftSteps(context: WorkspaceContext, id: TaskId): Promise
   ];
 }
 
-const NAMED = 10;
-
-function withPaths(reason: string, paths: readonly string[]): string {
-  const lines = paths.slice(0, NAMED).map((path) => `  ${path}`);
-  const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
-  return [reason, ...lines, ...more].join('\n');
-}
-
-function describe(task: TaskId, outcome: Synced): string {
+function describe({ task, synced: outcome }: SyncedTask): string {
   const base = shown(outcome.base);
   switch (outcome.kind) {
     case 'up_to_date':

@@ -1,19 +1,20 @@
-import { type Choice, type Existing, type Worked, work } from '../../../workspaces/act/work.ts';
-import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
+import { shellWord } from '../../../kernel/shell.ts';
+import { shown } from '../../../kernel/text.ts';
+import type { Access } from '../../../operations/access.ts';
+import { fail } from '../../../operations/failure.ts';
+import { requireTaskId } from '../../../operations/find.ts';
+import { type WorkedOn, act, existingText, tryWork, view } from '../../../operations/worktrees/work.ts';
 import { formatPriority } from '../../../tasks/rules/priority.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
-import { counted, shown } from '../../../kernel/text.ts';
-import { workView } from '../../../operations/views/workspace-views.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import type { Choice } from '../../../workspaces/act/work.ts';
 import { canAsk, choose } from '../../ask.ts';
-import { fail, orFail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { shellWord } from '../../../kernel/shell.ts';
 import { withProgress } from '../../screen/progress.ts';
 import { fields } from '../../screen/render.ts';
-import { requireTaskId } from '../../../operations/find.ts';
 import { tendLater } from './tend-later.ts';
-import { refuseElsewhere, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly resume?: boolean;
@@ -23,23 +24,24 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const asked = choiceFrom(options);
-  await withWorkspaces(cli, async (context) => {
-    const [word] = words;
-    const id =
-      word === undefined ? await pickTask(cli, context, options) : await requireTaskId(context.board, word);
-    await refuseElsewhere(context, id);
-    const done = id && (await workOn(cli, context, id, asked, options));
-    if (!done) {
-      cli.output.note('Nothing was changed.');
-    } else if (options.json) {
-      cli.output.json(workView(done.task.id, done.workspace));
-    } else {
-      print(cli, done);
-    }
-    if (done && !done.workspace.reused && done.workspace.branch !== null) {
-      await tendLater(cli, context, context.git.countFiles(done.workspace.path));
-    }
-  });
+  await withAccess(cli, async (access) =>
+    access.workspaces(async (context) => {
+      const [word] = words;
+      const id =
+        word === undefined ? await pickTask(cli, context, options) : await requireTaskId(context.board, word);
+      const done = id && (await workOn(cli, access, id, asked, options));
+      if (!done) {
+        cli.output.note('Nothing was changed.');
+      } else if (options.json) {
+        cli.output.json(view(done));
+      } else {
+        print(cli, done);
+      }
+      if (done && !done.workspace.reused && done.workspace.branch !== null) {
+        await tendLater(cli, context, context.git.countFiles(done.workspace.path));
+      }
+    }),
+  );
 }
 
 function choiceFrom({ resume, reset }: Options): Choice | undefined {
@@ -77,51 +79,32 @@ async function pickTask(
   );
 }
 
-type Done = Extract<Worked, { kind: 'worked' }>;
-
 /** Undefined when the person cancelled. */
 async function workOn(
   cli: Cli,
-  context: WorkspaceContext,
+  access: Access,
   id: TaskId,
   choice: Choice | undefined,
   options: Options,
-): Promise<Done | undefined> {
+): Promise<WorkedOn | undefined> {
   const told = {
     doing: `Creating the worktree of ${id}`,
     stopped: `Stopped. To complete the worktree: copse work ${id}`,
   };
-  const worked = orFail(await withProgress(cli, told, () => work(context, id, choice)));
+  const input = { task: id, existing: choice };
+  if (!canAsk(cli, options)) return withProgress(cli, told, () => act(access, input));
+  const worked = await withProgress(cli, told, () => tryWork(access, input));
   if (worked.kind === 'worked') return worked;
-  const { existing } = worked;
-  if (!canAsk(cli, options)) {
-    return fail(
-      'wrong_status',
-      describe(id, existing),
-      `copse work ${id} --resume`,
-      `copse work ${id} --reset # rescues its contents first`,
-    );
-  }
-  const chosen = await choose(describe(id, existing), [
+  const chosen = await choose(existingText(id, worked.existing), [
     { value: 'resume', label: 'Resume: continue in it' },
     { value: 'reset', label: 'Reset: start over from the base; its contents are rescued first' },
     { value: 'cancel', label: 'Cancel: change nothing' },
   ]);
   if (chosen === undefined || chosen === 'cancel') return undefined;
-  return workOn(cli, context, id, chosen, options);
+  return workOn(cli, access, id, chosen, options);
 }
 
-function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existing): string {
-  const facts = [
-    ...(uncommitted === 0 ? [] : [counted(uncommitted, 'uncommitted change')]),
-    ...(ownCommits === 0 ? [] : [`${counted(ownCommits, 'commit')} of its own`]),
-    ...(uncommitted + ownCommits === 0 ? ['no changes'] : []),
-    ...(crashes === 0 ? [] : [counted(crashes, 'crash', 'es')]),
-  ];
-  return `${id} already has a worktree (${facts.join(', ')}): ${shown(path)}`;
-}
-
-function print({ output }: Cli, { task, workspace }: Done): void {
+function print({ output }: Cli, { task, workspace }: WorkedOn): void {
   const { path, branch, base, reused, notes, ports } = workspace;
   const { id } = task;
   output.line(

@@ -1,22 +1,15 @@
-import {
-  type ListContext,
-  type ListedWorktree,
-  type SpareWorktree,
-  listSpareWorktrees,
-  listWorktrees,
-} from '../../../workspaces/act/worktree-list.ts';
-import { isFinished } from '../../../tasks/rules/task.ts';
+import { withAccess } from '../../../compose/operations/access.ts';
+import { age, megabytesText } from '../../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
-import { worktreeView } from '../../../operations/views/workspace-views.ts';
+import { type SizedWorktree, act, view } from '../../../operations/worktrees/list.ts';
+import { isFinished } from '../../../tasks/rules/task.ts';
+import type { ListedWorktree, SpareWorktree } from '../../../workspaces/act/worktree-list.ts';
+import type { FolderSize } from '../../../workspaces/ports/furnishing.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { age, megabytesText } from '../../../explain/rules/amounts.ts';
-import type { FolderSize } from '../../../compose/known-here.ts';
-import { withWorktreeList } from '../../../compose/look.ts';
 import { columnsFor } from '../../screen/render.ts';
 import { cutAtWords, widthOfText } from '../../screen/screen.ts';
-import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -25,42 +18,15 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  // The pool is opened only when it is asked for.
-  if (options.all)
-    await withWorkspaces(cli, async (context) =>
-      show(cli, options, context, await listSpareWorktrees(context)),
-    );
-  else await withWorktreeList(cli, (context) => show(cli, options, context, []));
-}
-
-async function show(
-  cli: Cli,
-  options: Options,
-  context: ListContext,
-  spare: readonly SpareWorktree[],
-): Promise<void> {
-  const worktrees = await listWorktrees(context);
-  const sizeOf = options.size ? await sizes() : () => undefined;
-  if (options.json) {
-    const others = spare.map(({ path, kind }) => ({ worktree: path, kind }));
-    const views = worktrees.map((one) => worktreeView(one, sizeOf(one)));
-    cli.output.json({ worktrees: views, ...(options.all && { others }) });
-    return;
-  }
+  const { all, size } = options;
+  const listed = await withAccess(cli, (access) => act(access, { all, size }));
+  if (options.json) return cli.output.json(view(listed));
+  const { worktrees, spare, at } = listed;
   if (worktrees.length === 0) cli.output.line('No worktrees. To take a task: copse work');
-  for (const one of worktrees) print(cli, one, context.clock.now(), sizeOf(one));
-  for (const { path, kind } of spare) {
+  for (const one of worktrees) print(cli, one, at);
+  for (const { path, kind } of spare ?? []) {
     cli.output.line(`${kinds[kind]}\n${cli.output.style('dim', `      ${shown(path)}`)}`);
   }
-}
-
-/** For all worktrees together: a person waits for the answer. */
-const SIZES_MS = 2_000;
-
-async function sizes(): Promise<(one: ListedWorktree) => FolderSize> {
-  const { folderSize } = await import('../../../compose/known-here.ts');
-  const untilMs = performance.now() + SIZES_MS;
-  return ({ path }) => folderSize(path, untilMs);
 }
 
 const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {
@@ -83,8 +49,8 @@ const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style
 };
 
 /** `cp-a1b2 COMMITTED (15m) Add a log-in page`, then what git and the board say, then the folder. */
-function print({ output }: Cli, one: ListedWorktree, now: Timestamp, size: FolderSize | undefined): void {
-  const { workspace, status, title, path } = one;
+function print({ output }: Cli, one: SizedWorktree, now: Timestamp): void {
+  const { workspace, status, title, path, size } = one;
   const columns = columnsFor(output);
   const head = `${workspace.task} ${status.toUpperCase().replaceAll('_', ' ')}`;
   const since = ` (${age(workspace.preparedAt, now)}) `;

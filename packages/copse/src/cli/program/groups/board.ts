@@ -1,5 +1,6 @@
 /** Commands about the board as a whole. */
 
+import { boardOperations } from '../../../operations/board/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, byComma } from '../parts.ts';
 
@@ -68,7 +69,7 @@ function addImport(program: CopseCommand, on: On): void {
   program
     .command('import')
     .argument('<file>', 'an export (- for standard input)')
-    .description('Import an export into an empty board.')
+    .description(boardOperations.import.description)
     .option('--json', 'print the result as JSON')
     .examples([
       ['copse import board.jsonl', ''],
@@ -81,7 +82,7 @@ function addBoard(program: CopseCommand, on: On): void {
   const board = program.command('board').description('Back up, restore, move, migrate or rebuild the board.');
   board
     .command('backup')
-    .description('Copy the board now. An orchestrator also does this at its start and daily.')
+    .description(boardOperations.backup.description)
     .option('--json', 'print { "file" }')
     .examples([
       ['copse board backup', ''],

@@ -1,5 +1,6 @@
 /** Commands about reviews and landing. */
 
+import { queueOperations } from '../../../operations/queue/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTarget, aTask, someTasks } from '../parts.ts';
 
@@ -36,7 +37,7 @@ function addMerge(program: CopseCommand, on: On): void {
   program
     .command('merge')
     .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
-    .description('Land finished tasks now, and wait for the result.')
+    .description(queueOperations.merge.description)
     .option('--now', 'land without checks; Copse records that, and still refuses conflicts')
     .option('--json', 'print { "landings": [...] }')
     .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel <id>')
@@ -50,7 +51,7 @@ function addMerge(program: CopseCommand, on: On): void {
 function addQueue(program: CopseCommand, on: On): void {
   const queue = program
     .command('queue')
-    .description('Show the merge queue: what waits, why, and for how long.')
+    .description(queueOperations.list.description)
     .option('--target <branch>', 'only the queue of this branch')
     .option('-w, --watch', 'keep showing it until q or Ctrl+C (needs a terminal)')
     .option('--json', 'print { "queues": [...] }')
@@ -64,7 +65,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/queue/queue.ts')));
   queue
     .command('pause')
-    .description('Stop landing, or stop accepting tasks.')
+    .description(queueOperations.pause.description)
     .option('--land', 'land nothing and start no checks (the default)')
     .option('--accept', 'land the tasks in the queue; tasks that join it later wait')
     .option('--reason <text>', 'why, shown to people who wait')
@@ -77,7 +78,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .action(on(() => import('../../commands/queue/queue-pause.ts')));
   queue
     .command('resume')
-    .description('End a pause.')
+    .description(queueOperations.resume.description)
     .option('--land', 'land again')
     .option('--accept', 'accept tasks again')
     .option('--target <branch>', aTarget)
@@ -90,7 +91,7 @@ function addQueue(program: CopseCommand, on: On): void {
   queue
     .command('front')
     .argument('<ids...>', someTasks)
-    .description('Move tasks to the front, to be checked alone (hotfix).')
+    .description(queueOperations.front.description)
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
     .examples([
@@ -101,7 +102,7 @@ function addQueue(program: CopseCommand, on: On): void {
   queue
     .command('cancel')
     .argument('<ids...>', someTasks)
-    .description('Take tasks out of the queue, back to review.')
+    .description(queueOperations.cancel.description)
     .option('--reason <text>', 'why')
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
@@ -116,7 +117,7 @@ function addQueue(program: CopseCommand, on: On): void {
   queue
     .command('retry')
     .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
-    .description('Queue tasks again, or retry their failed checks now.')
+    .description(queueOperations.retry.description)
     .option('--json', 'print { "landings": [...] }')
     .details(`It also reruns checks that could not start, and the checks of the target branch if they fail.
 The command does not wait for the landing; copse merge does.`)
@@ -131,7 +132,7 @@ function addRadar(program: CopseCommand, on: On): void {
   program
     .command('radar')
     .argument('[id]', `${aTask} (default: all pairs)`)
-    .description('Show which live branches conflict or change the same files.')
+    .description(queueOperations.radar.description)
     .option('--json', 'print { "at", "branches": [...], "pairs": [...], "omitted" }')
     .details(
       'conflict: git cannot merge the two. overlap: both change the same files, and git can merge them. Uncommitted changes do not count.',

@@ -2,6 +2,7 @@
 
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { spanText } from '../../../kernel/time.ts';
+import { nodeOperations } from '../../../operations/nodes/group.ts';
 import { taskOperations } from '../../../operations/tasks/group.ts';
 import type { CopseCommand } from '../command.ts';
 import { type CommandEntry, type On, aTask } from '../parts.ts';
@@ -17,7 +18,7 @@ function addNode(program: CopseCommand, on: On): void {
   const node = program.command('node').description('Show and control the machines that share this board.');
   node
     .command('list')
-    .description('List the nodes: what runs there, and when each was last heard from.')
+    .description(nodeOperations.list.description)
     .option('--all', 'with the nodes that left')
     .option('--json', 'print { "nodes": [...] }')
     .examples([
@@ -28,7 +29,7 @@ function addNode(program: CopseCommand, on: On): void {
   node
     .command('show')
     .argument('<node>', aNode)
-    .description('Show the version, labels, slots and agents of a node.')
+    .description(nodeOperations.show.description)
     .option('--json', 'print the node as JSON')
     .details(
       'The clock offset is the clock of the board’s server minus that of the node. It is only shown: no decision uses it.',
@@ -42,7 +43,7 @@ function addNode(program: CopseCommand, on: On): void {
   node
     .command('resume')
     .argument('<node>', aNode)
-    .description('Let a node that drains take work again.')
+    .description(nodeOperations.resume.description)
     .option('--json', 'print the node as JSON')
     .examples([
       ['copse node resume build-1', ''],
@@ -52,7 +53,7 @@ function addNode(program: CopseCommand, on: On): void {
   node
     .command('leave')
     .argument('<node>', aNode)
-    .description('Remove a drained or dead node; node list --all still shows it.')
+    .description(nodeOperations.leave.description)
     .option('--json', 'print the node as JSON')
     .details('A running orchestrator of this node stops. Starting it again lets the node join again.')
     .examples([
@@ -64,7 +65,7 @@ function addNode(program: CopseCommand, on: On): void {
     .command('rename')
     .argument('<node>', aNode)
     .argument('<name>', 'its new name')
-    .description('Give a node another name.')
+    .description(nodeOperations.rename.description)
     .option('--json', 'print the node as JSON')
     .examples([
       ['copse node rename build-1 build-eu', ''],
@@ -77,7 +78,7 @@ function addDrain(node: CopseCommand, on: On): void {
   node
     .command('drain')
     .argument('<node>', aNode)
-    .description('Stop giving work to a node; hand over what still runs at the deadline.')
+    .description(nodeOperations.drain.description)
     .option(
       '--within <time>',
       `how long running work may go on; 0s: not at all (default: policy.drain_within, ${spanText(defaultPolicy.nodes.drainMs)})`,

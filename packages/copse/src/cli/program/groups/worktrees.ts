@@ -1,5 +1,6 @@
 /** Commands about worktrees and rescues. */
 
+import { worktreeOperations } from '../../../operations/worktrees/group.ts';
 import type { CopseCommand } from '../command.ts';
 import type { CommandEntry, On } from '../parts.ts';
 
@@ -20,7 +21,7 @@ function addWork(program: CopseCommand, on: On): void {
   program
     .command('work')
     .argument('[id]', 'a task (default: choose among the ready tasks)')
-    .description('Take a task and create a worktree for it.')
+    .description(worktreeOperations.work.description)
     .option('--resume', 'continue in its existing worktree')
     .option('--reset', 'start over from the base; its contents are rescued first')
     .option('--json', 'print { "task", "worktree", "branch", "base", "reused", … }')
@@ -34,7 +35,7 @@ function addWork(program: CopseCommand, on: On): void {
 function addWorktrees(program: CopseCommand, on: On): void {
   program
     .command('worktrees')
-    .description('List the worktrees of tasks on this machine.')
+    .description(worktreeOperations.list.description)
     .option('--all', 'also pooled worktrees and worktrees not created by Copse')
     .option('--size', 'show their sizes on disk (measures for at most 2 s)')
     .option('--json', 'print { "worktrees": [...] }')
@@ -78,7 +79,7 @@ function addDiff(program: CopseCommand, on: On): void {
   program
     .command('diff')
     .argument('[id]', 'a task (default: the task of the current worktree)')
-    .description('Show the changes of a task’s branch.')
+    .description(worktreeOperations.diff.description)
     .option('--stat', 'only the files and numbers of lines')
     .option('--name-only', 'only the names of the files')
     .option('--tool [name]', 'open your diff tool (default: diff.tool of your global git settings)')
@@ -99,7 +100,7 @@ function addSync(program: CopseCommand, on: On): void {
   program
     .command('sync')
     .argument('[id]', 'a task (default: the task of the current worktree)')
-    .description('Bring the newest base into the branch of a task.')
+    .description(worktreeOperations.sync.description)
     .option('--conflict', 'leave a conflict in the worktree, to resolve it there')
     .option('--json', 'print the result as JSON')
     .examples([
@@ -113,7 +114,7 @@ function addCleanup(program: CopseCommand, on: On): void {
   program
     .command('cleanup')
     .argument('[id]', 'a task (default: all done or cancelled tasks)')
-    .description('Remove worktrees; copse undo --worktree brings them back.')
+    .description(worktreeOperations.cleanup.description)
     .option('--yes', 'do not ask; uncommitted files are still rescued')
     .option('--force', 'the same as --yes, and stop its agent')
     .option(
@@ -132,7 +133,7 @@ function addUndo(program: CopseCommand, on: On): void {
   program
     .command('undo')
     .argument('[id]', 'a task (default: the latest removed or reset worktree)')
-    .description('Undo a landing, or the removal or reset of a worktree.')
+    .description(worktreeOperations.undoLanding.description)
     .option('--dry-run', 'for a landing: only show what would be reverted')
     .option('--worktree', 'for a landed task: bring back its worktree instead')
     .option('--json', 'print the result as JSON')
@@ -151,7 +152,7 @@ function addRescue(program: CopseCommand, on: On): void {
   rescue
     .command('list')
     .argument('[id]', 'only rescues of this task')
-    .description('List the rescues, the latest first.')
+    .description(worktreeOperations.rescueList.description)
     .option('--json', 'print { "rescues": [...] }')
     .examples([
       ['copse rescue list', ''],
@@ -161,7 +162,7 @@ function addRescue(program: CopseCommand, on: On): void {
   rescue
     .command('show')
     .argument('<ref>', 'the ref of a rescue, or a unique part of it')
-    .description('Show the contents of a rescue.')
+    .description(worktreeOperations.rescueShow.description)
     .option('--json', 'print the rescue and its changes as JSON')
     .examples([
       ['copse rescue show cp-a1b2', ''],
@@ -171,7 +172,7 @@ function addRescue(program: CopseCommand, on: On): void {
   rescue
     .command('restore')
     .argument('<ref>', 'the ref of a rescue, or a unique part of it')
-    .description('Restore a rescue; newer files are never overwritten.')
+    .description(worktreeOperations.rescueRestore.description)
     .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
     .option('--json', 'print the folder and the number of files as JSON')
     .examples([
@@ -186,7 +187,7 @@ function addRescue(program: CopseCommand, on: On): void {
       '[paths...]',
       'files of the main checkout (default: the files that the task’s agent changed there)',
     )
-    .description('Move changes from the main checkout into a worktree.')
+    .description(worktreeOperations.rescueMove.description)
     .option('--json', 'print the moved and the remaining files as JSON')
     .examples([
       ['copse rescue move a1b2 src/login.ts', 'this file'],
@@ -198,7 +199,7 @@ function addRescue(program: CopseCommand, on: On): void {
 function addSweep(program: CopseCommand, on: On): void {
   program
     .command('sweep')
-    .description('Remove old worktrees, branches, trash, transcripts and logs of finished tasks.')
+    .description(worktreeOperations.sweep.description)
     .option('--dry-run', 'only show what would go, why, and where its content is kept')
     .option('--verbose', 'also show what stays, and why')
     .option('--json', 'print { "dryRun", "budget", "items": [...] }')

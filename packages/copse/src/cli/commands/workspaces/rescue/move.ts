@@ -1,14 +1,8 @@
-import path from 'node:path';
-
-import { moveEscape } from '../../../../workspaces/discard/escape-guard.ts';
-import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
-import { requireRepository } from '../../../../compose/open.ts';
+import { withAccess } from '../../../../compose/operations/access.ts';
 import { shown } from '../../../../kernel/text.ts';
+import { act, requireInside, view } from '../../../../operations/worktrees/rescues/move.ts';
 import type { PathMove } from '../../../../workspaces/ports/worktrees.ts';
-import { fail } from '../../../../operations/failure.ts';
-import type { Cli, Invocation } from '../../../invocation.ts';
-import { requireTaskId } from '../../../../operations/find.ts';
-import { refuseElsewhere, stop, withWorkspaces } from '../../../with-workspaces.ts';
+import type { Invocation } from '../../../invocation.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -24,28 +18,17 @@ const reasons: Readonly<Record<PathMove['outcome'], string>> = {
 };
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  const [word = '', ...named] = words;
-  await withWorkspaces(cli, async (context) => {
-    const task = await requireTaskId(context.board, word);
-    await refuseElsewhere(context, task);
-    const paths = named.map((one) => insideCheckout(cli, context, one));
-    const outcome = await moveEscape(context, { task, ...(paths.length > 0 && { paths }) });
-    if (outcome.kind === 'refused') stop(outcome);
-    const { moved, left, rescue } = outcome;
-    if (options.json) {
-      cli.output.json({ task, moved, left, rescue });
-      return;
-    }
+  const [task = '', ...named] = words;
+  await withAccess(cli, async (access) => {
+    const root = await access.workspaces(async (context) => context.root);
+    // Relative to the current folder; relative to the top when the current folder is in another worktree.
+    const from = access.here.top() === root ? cli.cwd : root;
+    const paths = named.map((word) => requireInside(root, word, from));
+    const done = await act(access, { task, paths });
+    if (options.json) return cli.output.json(view(done));
+    const { moved, left, rescue } = done;
     for (const one of moved) cli.output.line(`moved  ${shown(one)}`);
     for (const one of left) cli.output.line(`left   ${shown(one.path)}: ${reasons[one.outcome]}`);
     cli.output.line(`    The main checkout before the move is saved as ${shown(rescue)}`);
   });
-}
-
-/** Relative to the current folder; relative to the top when the current folder is in another worktree. */
-function insideCheckout(cli: Cli, { root }: WorkspaceContext, word: string): string {
-  const isThere = requireRepository(cli).top === root;
-  const relative = path.relative(root, path.resolve(isThere ? cli.cwd : root, word));
-  if (relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`)) return relative;
-  return fail('invalid', `${shown(word)} is not inside the main checkout.`, `cd ${root}`);
 }

@@ -1,9 +1,9 @@
 /** A rescue by its ref, or by a part of it that no other rescue has. */
 
-import type { WorkspaceContext } from '../../../../workspaces/act/context.ts';
-import type { Rescue } from '../../../../git/port.ts';
-import { copied } from '../../../../kernel/ids.ts';
-import { fail } from '../../../../operations/failure.ts';
+import type { Rescue } from '../../../git/port.ts';
+import { copied } from '../../../kernel/ids.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import { fail } from '../../failure.ts';
 
 const NAMED = 5;
 

@@ -1,9 +1,9 @@
 /** The branch whose queue a command is about. */
 
-import type { LookContext } from '../../../queue/context.ts';
-import { targetOf } from '../../../queue/act/landing-target.ts';
-import type { BranchName } from '../../../kernel/ids.ts';
-import { fail } from '../../../operations/failure.ts';
+import type { LookContext } from '../../queue/context.ts';
+import { targetOf } from '../../queue/act/landing-target.ts';
+import type { BranchName } from '../../kernel/ids.ts';
+import { fail } from '../failure.ts';
 
 export async function requireTarget(
   context: Pick<LookContext, 'board' | 'git' | 'target'>,

@@ -1,0 +1,31 @@
+import type { TaskId } from '../../kernel/ids.ts';
+import { effectOf, hurryTasks } from '../../queue/act/control.ts';
+import { type Access, contextOfAll } from '../access.ts';
+import { orFail } from '../failure.ts';
+import { requireTaskIds } from '../find.ts';
+
+interface Input {
+  readonly tasks: readonly string[];
+  readonly dryRun?: boolean | undefined;
+}
+
+interface Hurried {
+  readonly tasks: readonly TaskId[];
+  /** How many running checks restart. */
+  readonly restarts: number;
+  readonly isDryRun: boolean;
+}
+
+export async function act(access: Access, { tasks: words, dryRun = false }: Input): Promise<Hurried> {
+  return access.run(async (run) => {
+    const tasks = await requireTaskIds(run.board, words);
+    const context = await contextOfAll(run, tasks);
+    const restarts = await effectOf(context, context.landing, 'hurried', tasks);
+    if (!dryRun) orFail(await hurryTasks(context, tasks));
+    return { tasks, restarts, isDryRun: dryRun };
+  });
+}
+
+export function view(hurried: Hurried) {
+  return hurried;
+}

@@ -1,0 +1,65 @@
+/** Why a task did not land, and what to do next. */
+
+import { nextSteps } from '../../explain/next-steps.ts';
+import { waitSteps } from '../../explain/rules/wait-steps.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { LandingResult } from '../../queue/act/merge.ts';
+import { loadPaused } from '../../queue/act/paused.ts';
+import type { RunContext } from '../../queue/context.ts';
+import type { Access } from '../access.ts';
+import type { Failure } from '../failure.ts';
+
+export async function explainLanding(
+  context: RunContext,
+  landed: LandingResult,
+  here: Pick<Access['here'], 'isOrchestrated'>,
+): Promise<Failure> {
+  const { task } = landed;
+  switch (landed.kind) {
+    case 'refused':
+      return {
+        code: 'wrong_status',
+        reason: landed.cause.reason,
+        next: await refusedSteps(context, task),
+      };
+    case 'waiting':
+      return {
+        code: 'wrong_status',
+        reason: `${task} stays in the queue: ${landed.reason}.`,
+        next: [
+          ...(await landingSteps(context, task, here)),
+          `copse queue cancel ${task} # to take it out of the queue`,
+        ],
+      };
+    case 'gone':
+      return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
+    case 'landed':
+      throw new Error(`${task} landed`);
+    default:
+      return unreachable(landed);
+  }
+}
+
+/** It needs attention now: what `copse why` proposes, without what was just refused. */
+async function refusedSteps(context: RunContext, id: TaskId): Promise<readonly string[]> {
+  const task = await context.board.get('task', id);
+  if (task?.state.status !== 'needs_attention') return [`copse why ${id}`];
+  const steps = await nextSteps(context, task);
+  return steps.filter((step) => !step.startsWith(`copse merge ${id}`) && !step.startsWith('copse cancel '));
+}
+
+/** A pause stops `copse merge` and orchestrators alike. A running orchestrator lands it without a command. */
+async function landingSteps(
+  { board }: RunContext,
+  id: TaskId,
+  here: Pick<Access['here'], 'isOrchestrated'>,
+): Promise<readonly string[]> {
+  const state = (await board.get('task', id))?.state;
+  const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
+  const paused = await loadPaused(board, landing);
+  if (paused !== undefined) return [paused.resume];
+  const steps = landing?.waiting == null ? [] : waitSteps(landing.waiting);
+  if (await here.isOrchestrated()) return steps.length === 0 ? [`copse why ${id}`] : steps;
+  return [...steps, `copse merge ${id}${steps.length === 0 ? '' : ' # after that'}`, 'copse orchestrate'];
+}

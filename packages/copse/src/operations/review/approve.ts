@@ -1,0 +1,47 @@
+import type { CommitId, TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
+import { approve, loadReview } from '../../review/act/review.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { type Access, runOf } from '../access.ts';
+import { fail, orFail } from '../failure.ts';
+import { approvedView } from '../views/review-views.ts';
+
+interface Input {
+  readonly task: string;
+  /** Approve only if the branch is still at this commit. */
+  readonly head?: string | undefined;
+  /** The commit that a person was shown just now; null: its commits are not in this repository. */
+  readonly reviewed?: CommitId | null | undefined;
+  /** A shell command to use as the agent. */
+  readonly command?: string | undefined;
+}
+
+interface Approved {
+  readonly landing: Landing;
+  readonly wasQueued: boolean;
+  /** Undefined when it was deleted meanwhile. */
+  readonly task: Task | undefined;
+}
+
+export async function act(access: Access, { task, head, reviewed, command }: Input): Promise<Approved> {
+  return runOf({ access, task, command }, async (context, id) => {
+    const now =
+      reviewed === undefined ? (orFail(await loadReview(context, id)).change?.head ?? null) : reviewed;
+    if (head !== undefined) requireSame(head, now, id);
+    const approved = orFail(await approve(context, id, now));
+    return { ...approved, task: await context.board.get('task', id) };
+  });
+}
+
+export function view({ landing }: Approved) {
+  return approvedView(landing.task, landing);
+}
+
+function requireSame(wanted: string, head: CommitId | null, id: TaskId): void {
+  if (!/^[0-9a-f]{7,64}$/i.test(wanted))
+    fail('invalid', `--head must be a commit id, not "${shown(wanted)}".`, `copse review ${id}`);
+  if (head?.startsWith(wanted.toLowerCase())) return;
+  const now = head === null ? 'it is not in this repository' : `it is at ${head.slice(0, 10)}`;
+  fail('wrong_status', `The branch of ${id} is no longer at ${wanted}: ${now}.`, `copse review ${id}`);
+}
