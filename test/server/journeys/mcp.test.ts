@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { openFor } from '../../../packages/copse/src/library/opened.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { answer, cliFile, copse, newArea, newRepository, plainEnv } from '../../support/cli.ts';
+import { answer, cliFile, copse, newArea, newRepository, plainEnv, printed } from '../../support/cli.ts';
 import { serveRepository } from '../../support/server/served-repository.ts';
 import { type Served, ask } from '../../support/server/served.ts';
 
@@ -149,13 +149,13 @@ describe.each(['stdio', 'http'] as const)('over %s', (way) => {
     ['task_list', { constructor: 'x' }],
     ['task_add', { title: ['x'] }],
     ['task_delete', { tasks: [], confirm: 'task.delete' }],
-  ])('%s with %j is refused and changes nothing', async (name, given) => {
-    const before = await answer(['events', '--last', '1'], { cwd });
+  ])('%s with the wrong input %# is refused and changes nothing', async (name, given) => {
+    const before = await printed(['events', '--last', '1'], { cwd });
     const { text, isError } = await call(way, name, given);
     expect(isError).toBe(true);
     expect(text.length).toBeLessThan(2_000);
     expect(text).toContain('\n  → copse ');
-    expect(await answer(['events', '--last', '1'], { cwd })).toEqual(before);
+    expect(await printed(['events', '--last', '1'], { cwd })).toEqual(before);
   });
 
   test('a prototype in the arguments has no effect', async () => {
