@@ -97,7 +97,7 @@ export default {
         `order-of-${room}`,
         { path: `${src}${room}/` },
         {
-          path: `${src}(${[...ORDER.slice(index + 1), 'compose', 'demo', 'cli'].join('|')})/`,
+          path: `${src}(${[...ORDER.slice(index + 1), 'compose', 'demo', 'library', 'cli'].join('|')})/`,
           pathNot: [RULES, ...PORTS],
         },
         `${room} imports only rooms before it: ${['kernel', ...ORDER.slice(0, index)].join(', ')}; rules and ports of any room`,
@@ -117,7 +117,7 @@ export default {
     ),
     forbid(
       'only-compose-names-adapters',
-      { path: `${src}(cli|demo|operations|server)/` },
+      { path: `${src}(cli|demo|library|operations|server)/` },
       { path: ADAPTERS, pathNot: [...PORTS, RULES] },
       'the command line gets its adapters from compose',
     ),

@@ -29,6 +29,7 @@ const FAULTS = [
   'test/agents/faults/outliving.test.ts',
   'test/board/{contract/history,faults/processes,journeys/newer-board}.test.ts',
   'test/intake/journeys/day.test.ts',
+  'test/library/package.test.ts',
   'test/git/faults/{pipes,stores,stores-hostile,vectors}.test.ts',
   'test/machines/faults/{commands,leads,random,term,way-to-server}.test.ts',
   'test/machines/journeys/{elsewhere,remote-away,stopped,travel}.test.ts',

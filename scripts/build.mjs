@@ -25,7 +25,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, delimiter, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -182,14 +182,12 @@ function isNewer(path, timeNs) {
 }
 
 function emitTypes() {
-  rmSync(join(distDir, 'types'), { recursive: true, force: true });
-  const bin = join(root, 'node_modules', '.bin');
-  const { status } = spawnSync(join(bin, 'tsc'), ['--project', 'tsconfig.build.json'], {
+  const node = join(root, 'node_modules', '.bin', 'node');
+  const { status } = spawnSync(node, [join(root, 'scripts', 'library', 'types.ts')], {
     cwd: root,
-    env: { ...process.env, PATH: bin + delimiter + process.env.PATH },
     stdio: 'inherit',
   });
-  if (status !== 0) throw new BuildError('The type declarations could not be written; tsc says why above.');
+  if (status !== 0) throw new BuildError('The type declarations could not be written; the reason is above.');
 }
 
 // From the sources, so that a page is never older than its command.

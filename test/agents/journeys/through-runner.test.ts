@@ -96,6 +96,7 @@ describe.each(engines)('an agent on a board of %s', (engine) => {
 });
 
 describe('what an agent asks of its runner', () => {
+  // promise: mcp-for-people
   test('reads no file for it, and is about its own task, whatever it writes into the question', async () => {
     const site = await newSite(
       'sqlite',
@@ -103,6 +104,8 @@ describe('what an agent asks of its runner', () => {
        ask() { echo "$2" > ".copse/asks/$COPSE_ATTEMPT_ID-commands/$1.ask.new"; mv ".copse/asks/$COPSE_ATTEMPT_ID-commands/$1.ask.new" ".copse/asks/$COPSE_ATTEMPT_ID-commands/$1.ask"; n=0; while ! test -f ".copse/asks/$COPSE_ATTEMPT_ID-commands/$1.answer" && test $n -lt 300; do sleep 0.1; n=$((n+1)); done; cp ".copse/asks/$COPSE_ATTEMPT_ID-commands/$1.answer" ".copse/$1.txt"; }
        ask file '{"kind":"command","input":{"argv":["add","x","--body-file","/etc/hostname"],"input":null}}'
        ask people '{"kind":"command","input":{"argv":["cancel","'$COPSE_TASK_ID'"],"input":null,"env":{"COPSE_SESSION_ID":""}}}'
+       ask person '{"kind":"command","input":{"argv":["mcp","--as","person"],"input":null}}'
+       copse mcp --as person </dev/null > .copse/direct.txt 2>&1; echo "$?" >> .copse/direct.txt
        ask odd '{"kind":"command","input":{"argv":"add","input":7}}'
        copse stuck --reason "enough"
       `,
@@ -113,6 +116,9 @@ describe('what an agent asks of its runner', () => {
       JSON.parse(readFileSync(path.join(worktreeOf(site, id), '.copse', `${name}.txt`), 'utf8')) as unknown;
     expect(said('file')).toMatchObject({ code: 4, stdout: '' });
     expect(said('people')).toMatchObject({ code: 4, stdout: '' });
+    expect(said('person')).toMatchObject({ code: 4, stdout: '' });
+    const direct = readFileSync(path.join(worktreeOf(site, id), '.copse', 'direct.txt'), 'utf8');
+    expect(direct).toMatch(/^copse: copse mcp --as person is for people[\s\S]*\n4\n$/);
     expect(said('odd')).toBe(null);
     expect(await answer(['show', id], site.at)).toMatchObject({ status: 'stuck' });
   });

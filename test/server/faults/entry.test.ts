@@ -58,6 +58,8 @@ describe('without a token', () => {
     ['POST', '/api/v1/enter'],
     ['GET', '/api/v1/stream'],
     ['GET', '/metrics'],
+    ['POST', '/mcp'],
+    ['GET', '/mcp'],
     ['GET', '/no/such/path'],
     ['DELETE', '/api/v1/snapshot'],
     ['OPTIONS', '/api/v1/snapshot'],

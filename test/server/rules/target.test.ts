@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { matchPath, parseCursor, parseTarget } from '../../../packages/copse/src/server/rules/target.ts';
+import { parseCursor } from '../../../packages/copse/src/board/rules/term.ts';
+import { matchPath, parseTarget } from '../../../packages/copse/src/server/rules/target.ts';
 
 const MOST = 200;
 

@@ -68,6 +68,8 @@ async function untilWoken(woken: Promise<void>, signal: AbortSignal, pollMs: num
     const timer = setTimeout(resolve, pollMs);
     const onAbort = () => resolve();
     signal.addEventListener('abort', onAbort);
+    // It may have aborted while an event was being handled: then nothing is told any more.
+    if (signal.aborted) resolve();
     stop = () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);

@@ -9,6 +9,7 @@ import { sessionFrom, taskFrom } from '../board/rules/author.ts';
 import { resolvePrefix } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { fail } from '../operations/failure.ts';
+import { OWN_TASK_ONLY } from '../operations/callers.ts';
 import { operations } from '../operations/registry.ts';
 import type { Cli } from './invocation.ts';
 import { otherCommands } from './program/other-commands.ts';
@@ -20,9 +21,6 @@ function isForSessions(command: string): boolean {
     otherCommands[command]?.isForSessions === true
   );
 }
-
-/** They change or show files and output of one task, which an agent in a sandbox cannot read otherwise. */
-const OWN_TASK_ONLY: ReadonlySet<string> = new Set(['diff', 'logs', 'sync']);
 
 export function refuseSessions(cli: Cli, command: string, words: readonly string[]): void {
   const author = sessionFrom(cli.env);

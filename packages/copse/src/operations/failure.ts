@@ -2,6 +2,7 @@
 
 import type { Outcome } from '../board/context.ts';
 import type { RefusalCode } from '../kernel/decision.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
 
 export interface Failure {
   readonly code: RefusalCode | 'usage' | 'unavailable' | 'unhealthy' | 'needs_person' | 'unexpected';
@@ -29,4 +30,13 @@ export function orFail<T>(outcome: Outcome<T>): T {
 
 export function fail(code: Failure['code'], reason: string, ...next: readonly [string, ...string[]]): never {
   throw new OperationFailed({ code, reason, next });
+}
+
+/** For a surface that catches everything: an error that is none of an operation is a surprise. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof OperationFailed) return error.failure;
+  if (error instanceof Unavailable)
+    return { code: 'unavailable', reason: error.message, next: [error.remedy] };
+  const surprise = error instanceof Error ? error.message : String(error);
+  return { code: 'unexpected', reason: `Unexpected error: ${surprise}`, next: ['copse doctor'] };
 }

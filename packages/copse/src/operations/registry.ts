@@ -13,7 +13,7 @@ import { reviewOperations } from './review/group.ts';
 import { taskOperations } from './tasks/group.ts';
 import { worktreeOperations } from './worktrees/group.ts';
 
-export const operations: readonly Operation[] = [
+const registeredOperations = [
   ...inGroup(overviewOperations),
   ...inGroup(taskOperations),
   ...inGroup(planOperations),
@@ -31,6 +31,11 @@ type Group = Readonly<Record<string, Operation>>;
 
 function inGroup<T extends Group>(
   group: T & { readonly [K in keyof T]: Fitting<T[K]> },
-): readonly Operation[] {
-  return Object.values<Operation>(group);
+): readonly T[keyof T][] {
+  return Object.values(group as unknown as Readonly<Record<string, T[keyof T]>>);
 }
+
+export const operations: readonly Operation[] = registeredOperations;
+
+/** The union of all of them, each with its name and its shapes, for types that derive from it. */
+export type RegisteredOperation = (typeof registeredOperations)[number];

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Board } from '../board/port.ts';
 import type { KeyedRequest } from '../board/rules/keyed-request.ts';
+import { parseCursor } from '../board/rules/term.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Access } from '../operations/access.ts';
 import { type HttpAnswer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
@@ -14,7 +15,7 @@ import type { Once } from './once.ts';
 import { isKnownTag } from './rules/etag.ts';
 import { type OperationCounts, metricsText } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
-import { API, type RequestTarget, matchPath, parseCursor } from './rules/target.ts';
+import { API, type RequestTarget, matchPath } from './rules/target.ts';
 import type { Snapshots } from './snapshot.ts';
 
 export interface Call {

@@ -19,6 +19,7 @@ import { explain } from './explain.ts';
 import { type StreamStart, Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
 import { ServerKeys } from './keys.ts';
+import { mcpRoute } from './mcp/route.ts';
 import { Once } from './once.ts';
 import { OpenDoors, type Receive } from './open-doors.ts';
 import {
@@ -166,7 +167,7 @@ class Entrance {
   readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
-  readonly #routes: readonly Route[] = [...ownRoutes, ...operationRoutes(operations)];
+  readonly #routes: readonly Route[] = [...ownRoutes, ...operationRoutes(operations), mcpRoute];
   readonly #sockets: WebSocketServer;
   readonly #onProblem: ServerOptions['onProblem'];
   readonly #told = new Set<string>();

@@ -42,6 +42,32 @@ export function moveOn(
   return { cursor: { term, number }, lost };
 }
 
+/** Where a follower begins that names a cursor. One beyond the end is of a board that was replaced: its end is lost. */
+export function beginAfter(
+  after: { readonly term: number | undefined; readonly number: number },
+  end: Cursor,
+): { readonly cursor: Cursor; readonly lost: LostEvents | null } {
+  const { term, number } = end;
+  const isBeyond = after.number > number && (after.term ?? term) >= term;
+  if (!isBeyond) return { cursor: { term: after.term ?? term, number: after.number }, lost: null };
+  return { cursor: end, lost: { term, from: number + 1, to: after.number } };
+}
+
+/** As events carry it, `1:42`. */
+export function cursorText({ term, number }: Cursor): string {
+  return `${term}:${number}`;
+}
+
+/** `12`, or `1:12` with the term. */
+export function parseCursor(
+  text: string,
+): { readonly term: number | undefined; readonly number: number } | undefined {
+  const match = /^(?:(\d{1,9}):)?(\d{1,15})$/.exec(text);
+  if (match === null) return undefined;
+  const [, term, number] = match;
+  return { term: term === undefined ? undefined : Number(term), number: Number(number) };
+}
+
 export function lostText({ term, from, to }: LostEvents): string {
   const what = from === to ? `event ${from} is` : `events ${from} to ${to} are`;
   return `The board's server was replaced (term ${term}), and the new one lacks the end: ${what} lost; numbers go on from ${from}.`;

@@ -5,8 +5,7 @@ import { existsSync } from 'node:fs';
 import { sessionFrom } from '../../board/rules/author.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { Unavailable } from '../../kernel/unavailable.ts';
-import { OperationFailed, type Failure, fail } from '../../operations/failure.ts';
+import { OperationFailed, fail, failureOf } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { stepLines } from '../after/step-lines.ts';
@@ -60,7 +59,7 @@ export function defineTool<const P extends Parameters>(
         await work(given as Given<P>, { cli: here, task: await requireOwnTask(here) });
         return { text: lines.join('\n'), isError: false };
       } catch (error) {
-        const { reason, next } = explain(error);
+        const { reason, next } = failureOf(error);
         return {
           text: [reason, ...next.flatMap(stepLines)].map(shown).join('\n'),
           isError: true,
@@ -143,11 +142,4 @@ function outputTo(lines: string[]): Output {
     columns: () => Number.POSITIVE_INFINITY,
     rows: () => Number.POSITIVE_INFINITY,
   };
-}
-
-function explain(error: unknown): Pick<Failure, 'reason' | 'next'> {
-  if (error instanceof OperationFailed) return error.failure;
-  if (error instanceof Unavailable) return { reason: error.message, next: [error.remedy] };
-  const surprise = error instanceof Error ? error.message : String(error);
-  return { reason: `Unexpected error: ${surprise}`, next: ['copse doctor'] };
 }

@@ -41,7 +41,7 @@ export async function withAccess<T>(
   work: (access: Access) => Promise<T>,
   options: AccessOptions = {},
 ): Promise<T> {
-  const access = new OwnAccess(surroundings, options);
+  const access = openAccess(surroundings, options);
   try {
     return await work(access);
   } finally {
@@ -49,7 +49,15 @@ export async function withAccess<T>(
   }
 }
 
-class OwnAccess implements Access {
+export interface OpenAccess extends Access {
+  close(): Promise<void>;
+}
+
+export function openAccess(surroundings: Surroundings, options: AccessOptions = {}): OpenAccess {
+  return new OwnAccess(surroundings, options);
+}
+
+class OwnAccess implements OpenAccess {
   readonly env: Access['env'];
   readonly here: CloneHere;
   readonly #surroundings: Surroundings;

@@ -3,9 +3,8 @@
 import { createHash } from 'node:crypto';
 
 import type { KeyedRequest } from '../../board/rules/keyed-request.ts';
-import { OperationFailed } from '../../operations/failure.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { withNextSteps } from '../../operations/refused.ts';
+import { performRead } from '../../operations/perform.ts';
 import { type HttpAnswer, json, problemAnswer } from '../answer.ts';
 import { explain } from '../explain.ts';
 import type { Call, ServedParts } from '../routes.ts';
@@ -50,15 +49,7 @@ async function performed(
   keyed?: KeyedRequest,
 ): Promise<HttpAnswer> {
   try {
-    const { act, view } = await operation.load();
-    const document = await withAccess(async (access) => {
-      try {
-        return view(await act(access, input as never));
-      } catch (error) {
-        if (!(error instanceof OperationFailed)) throw error;
-        throw new OperationFailed(await withNextSteps(access, error.failure));
-      }
-    }, keyed);
+    const document = await withAccess((access) => performRead(operation, access, input), keyed);
     const answer = json(document, operation.creates ? 201 : 200);
     return operation.undo === undefined ? answer : { ...answer, headers: { 'copse-undo': operation.undo } };
   } catch (error) {

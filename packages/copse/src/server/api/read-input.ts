@@ -12,7 +12,7 @@ import { readBody } from '../body.ts';
 import type { Call } from '../routes.ts';
 import { problem } from '../rules/problem.ts';
 import { type NamedTypes, valueOf } from '../rules/query.ts';
-import { wrongInputText } from './wrong-input.ts';
+import { wrongInputText } from '../../operations/wrong-input.ts';
 
 export type InputRead =
   | { readonly kind: 'read'; readonly input: unknown }

@@ -8,7 +8,14 @@
 import { followEvents } from '../../board/follow.ts';
 import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
-import { type BoardTerm, type Cursor, type LostEvents, moveOn } from '../../board/rules/term.ts';
+import {
+  type BoardTerm,
+  type Cursor,
+  type LostEvents,
+  beginAfter,
+  cursorText,
+  moveOn,
+} from '../../board/rules/term.ts';
 import { type EventNumber, brand } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { eventView } from '../../operations/views/views.ts';
@@ -93,13 +100,9 @@ export class Feed {
     }
   }
 
-  /** Where a client begins that names a cursor. One beyond the end is of a board that was replaced: its end is lost. */
   async begin(after: { readonly term: number | undefined; readonly number: number }): Promise<StreamStart> {
-    const end = Math.max(await this.#board.lastEvent(), this.#latest.number);
-    const { term } = this.#latest;
-    const isBeyond = after.number > end && (after.term ?? term) >= term;
-    if (!isBeyond) return { cursor: { term: after.term ?? term, number: after.number }, lost: null };
-    return { cursor: { term, number: end }, lost: { term, from: end + 1, to: after.number } };
+    const number = Math.max(await this.#board.lastEvent(), this.#latest.number);
+    return beginAfter(after, { term: this.#latest.term, number });
   }
 
   /** What comes after the cursor, when there is something; `quiet` after a while, and when the signal aborts. */
@@ -173,8 +176,4 @@ export class Feed {
   #wakeAll(): void {
     for (const wake of this.#waiting) wake();
   }
-}
-
-export function cursorText({ term, number }: Cursor): string {
-  return `${term}:${number}`;
 }

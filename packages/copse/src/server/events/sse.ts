@@ -5,9 +5,9 @@
 
 import type { ServerResponse } from 'node:http';
 
-import { type StreamStart, type Feed, type StreamNews, cursorText } from './feed.ts';
+import type { StreamStart, Feed, StreamNews } from './feed.ts';
 import { type StreamClient, inTime, tellEvents } from './tell.ts';
-import type { Cursor } from '../../board/rules/term.ts';
+import { type Cursor, cursorText } from '../../board/rules/term.ts';
 import type { Policy } from '../../kernel/policy.ts';
 
 export async function streamAsSse(

@@ -60,13 +60,3 @@ export function matchPath(
   }
   return found;
 }
-
-/** `12`, or `1:12` with the term, as the events of `--json` have it. */
-export function parseCursor(
-  text: string,
-): { readonly term: number | undefined; readonly number: number } | undefined {
-  const match = /^(?:(\d{1,9}):)?(\d{1,15})$/.exec(text);
-  if (match === null) return undefined;
-  const [, term, number] = match;
-  return { term: term === undefined ? undefined : Number(term), number: Number(number) };
-}

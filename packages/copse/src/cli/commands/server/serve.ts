@@ -35,10 +35,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       onProblem,
     });
     try {
-      const server = await start(
-        { ...place, ...context, receive, withAccess, onProblem },
-        options.port !== undefined,
-      );
+      const parts = { ...place, ...context, receive, withAccess, onProblem };
+      const server = await start(parts, options.port !== undefined);
       const tokenFile = tokenFolder && writeTokenFile(tokenFolder, server.port, server.keys.token);
       try {
         tell(cli, server, tokenFile);

@@ -94,12 +94,14 @@ function addMcp(program: CopseCommand, on: On): void {
   program
     .command('mcp')
     .description('Serve the report commands to an agent as MCP tools.')
+    .option('--as <who>', 'person: all that you can do, for your own assistant; not in an agent’s session')
     .details(
       'Agent programs start it in a task’s worktree, and speak MCP with it on standard input and output.',
     )
     .examples([
       ['claude mcp add copse -- copse mcp', 'register it with Claude Code'],
       ['gemini mcp add copse copse mcp', 'register it with Gemini CLI'],
+      ['claude mcp add copse -- copse mcp --as person', 'for the assistant you talk to'],
     ])
     .action(on(() => import('../../commands/agents/mcp.ts')));
 }

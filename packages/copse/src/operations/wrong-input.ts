@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 
-import { nearest } from '../../config/problems/nearest.ts';
+import { nearest } from '../config/problems/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,0 +1,205 @@
+/** The library in this process, on real repositories: calls, errors, events, and what closing frees. */
+
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, describe, expect, test } from 'vitest';
+
+import type { Copse, CopseEvent } from '../../packages/copse/src/library/copse.ts';
+import { CopseError } from '../../packages/copse/src/library/copse-error.ts';
+import { openFor } from '../../packages/copse/src/library/opened.ts';
+import { answer, copse as run, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { startSession } from '../support/records/sessions.ts';
+import { newProject, openForTest } from '../support/workspaces/workspaces.ts';
+
+const area = newArea();
+const opened = new Set<Copse>();
+afterAll(() => Promise.all([...opened].map((one) => one.close())));
+
+async function open(cwd: string, env: Readonly<Record<string, string>> = {}): Promise<Copse> {
+  const copse = await openFor({ cwd, env: { ...plainEnv, ...env } });
+  opened.add(copse);
+  return copse;
+}
+
+async function taken(events: AsyncIterator<CopseEvent>, count: number): Promise<readonly CopseEvent[]> {
+  const all: CopseEvent[] = [];
+  while (all.length < count) all.push((await events.next()).value as CopseEvent);
+  return all;
+}
+
+async function failureOf(call: Promise<unknown>): Promise<CopseError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(CopseError);
+  return error as CopseError;
+}
+
+describe('calls', () => {
+  test('do what the command line does, and return what it prints', async () => {
+    const cwd = newRepository(area);
+    const copse = await open(cwd);
+    const { id } = await copse.task.add({ title: 'From a program', areas: ['src/**'] });
+    await copse.task.edit({ task: id.slice(0, 6), priority: 'p5' });
+    const shown = await copse.task.show({ task: id });
+    expect(shown).toEqual(await answer(['show', id], { cwd }));
+    expect(shown).toMatchObject({ priority: 'p5', areas: ['src/**'], status: 'ready' });
+    expect((await copse.task.list()).tasks.map((task) => task.id)).toEqual([id]);
+    expect((await copse.inbox.list()).needsYou).toEqual([]);
+  });
+
+  test.each<[string, (copse: Copse) => Promise<unknown>, object]>([
+    [
+      'a task that does not exist',
+      (copse) => copse.task.pause({ task: 'cp-none' }),
+      { code: 'not_found', next: ['copse list'] },
+    ],
+    [
+      'a missing field',
+      (copse) => copse.task.pause({} as never),
+      { code: 'invalid', reason: expect.stringContaining('task'), next: ['copse pause --help'] },
+    ],
+    ['no input', (copse) => copse.task.pause(undefined as never), { code: 'invalid' }],
+    ['null', (copse) => copse.task.pause(null as never), { code: 'invalid' }],
+    [
+      'a field that it does not know',
+      (copse) => copse.task.list({ folder: '/' } as never),
+      { code: 'invalid', reason: expect.stringContaining('folder') },
+    ],
+    [
+      'a prototype',
+      (copse) => copse.task.list(JSON.parse('{"__proto__": {"all": true}}') as never),
+      { code: 'invalid' },
+    ],
+  ])('with %s fail with one class of error', async (_, call, expected) => {
+    const error = await failureOf(call(await open(newRepository(area))));
+    expect(error).toMatchObject({ name: 'CopseError', message: error.reason, ...expected });
+    expect(error.next.length).toBeGreaterThan(0);
+  });
+
+  test('a folder without a repository is refused at once', async () => {
+    const error = await failureOf(openFor({ cwd: area, env: plainEnv }));
+    expect(error).toMatchObject({ code: 'unavailable', next: [expect.stringContaining('git init')] });
+  });
+
+  test('several in one process and the command line see each other’s changes', async () => {
+    const cwd = newRepository(area);
+    const [one, other, elsewhere] = await Promise.all([open(cwd), open(cwd), open(newRepository(area))]);
+    const ids = await Promise.all(
+      Array.from({ length: 6 }, async (_, index) => {
+        const by = [one, other][index % 2] ?? one;
+        return (await by.task.add({ title: `Task ${index}` })).id;
+      }),
+    );
+    await run(['cancel', ids[0] ?? ''], { cwd });
+    expect((await other.task.show({ task: ids[0] })).status).toBe('cancelled');
+    expect((await one.task.list({ all: true })).tasks).toHaveLength(6);
+    expect((await elsewhere.task.list({ all: true })).tasks).toEqual([]);
+  });
+
+  test('use the settings and the board that are there now', async () => {
+    const cwd = newRepository(area);
+    const settings = path.join(cwd, 'copse.yml');
+    writeFileSync(settings, 'agents: { early: { command: "true" } }\n');
+    const copse = await open(cwd);
+    await copse.task.add({ title: 'Before', agent: 'early' });
+    expect(await failureOf(copse.task.add({ title: 'x', agent: 'late' }))).toMatchObject({ code: 'invalid' });
+    writeFileSync(settings, 'agents: { late: { command: "true" } }\n');
+    await run(['config', 'accept'], { cwd });
+    expect(await copse.task.add({ title: 'After', agent: 'late' })).toMatchObject({ agent: 'late' });
+    // As `copse board restore` does: another file in its place.
+    const board = path.join(cwd, '.copse', 'board.db');
+    for (const end of ['', '-wal', '-shm']) rmSync(`${board}${end}`, { force: true });
+    const other = newRepository(area);
+    await run(['add', 'Of another board'], { cwd: other });
+    renameSync(path.join(other, '.copse', 'board.db'), board);
+    const { tasks } = await copse.task.list();
+    expect(tasks.map(({ title }) => title)).toEqual(['Of another board']);
+  });
+});
+
+// promise: library-sessions
+test('in an agent’s session, a program may do what that session may do', async () => {
+  const project = await openForTest(newProject(area));
+  const { at, task } = await startSession(project, await project.addTask());
+  const other = await project.addTask();
+  const copse = await open(at.cwd, at.env);
+  expect(await copse.task.add({ title: 'Found on the way' })).toMatchObject({ addedBy: task });
+  for (const call of [
+    () => copse.task.cancel({ task: other }),
+    () => copse.task.delete({ tasks: [task] }),
+    () => copse.task.edit({ task, accept: [] }),
+    () => copse.question.answer({ task, isAllowed: true }),
+  ])
+    expect(await failureOf(call())).toMatchObject({ code: 'not_this_session' });
+});
+
+describe('events', () => {
+  test('come from the cursor on, in order, and new ones as they happen', async () => {
+    const cwd = newRepository(area);
+    const copse = await open(cwd);
+    const { id } = await copse.task.add({ title: 'One' });
+    const first = copse.events();
+    const [added] = await taken(first, 1);
+    expect(added).toMatchObject({ type: 'task.created', id, number: 1, cursor: '1:1' });
+    const after = await copse.cursor();
+    const news = copse.events({ after });
+    const next = taken(news, 2);
+    await run(['edit', id, '--priority', 'p5'], { cwd });
+    await copse.task.cancel({ task: id });
+    const got = await next;
+    expect(got.map(({ type }) => type)).toEqual(['task.edited', 'task.cancelled']);
+    // Another program goes on where this one stopped.
+    const resumed = await taken(copse.events({ after: got[0]?.cursor }), 1);
+    expect(resumed).toEqual([got[1]]);
+    expect(await taken(copse.events({ after: 0 }), 3)).toHaveLength(3);
+  });
+
+  test('end with break, with a signal and with close; those that are not read too', async () => {
+    const copse = await open(newRepository(area));
+    await copse.task.add({ title: 'One' });
+    for await (const event of copse.events()) {
+      expect(event.number).toBe(1);
+      break;
+    }
+    const abort = new AbortController();
+    const ended: string[] = [];
+    const follow = async (name: string, signal?: AbortSignal) => {
+      for await (const { number } of copse.events({ after: 0, signal }))
+        if (number === 1 && name === 'signal') abort.abort();
+      ended.push(name);
+    };
+    const closed = follow('close');
+    await follow('signal', abort.signal);
+    const [unread, unstarted] = [copse.events(), copse.events()];
+    await unread.next();
+    await copse.close();
+    await closed;
+    expect(ended).toEqual(['signal', 'close']);
+    expect(await unread.next()).toEqual({ done: true, value: undefined });
+    expect(await unstarted.next()).toEqual({ done: true, value: undefined });
+    for (const late of [copse.task.list(), copse.events().next(), copse.cursor()])
+      expect(await failureOf(late)).toMatchObject({ code: 'unavailable', reason: 'This copse is closed.' });
+    await copse.close();
+  });
+
+  test.each(['x', '-1', '1:2:3', '', Number.NaN, -1, 1.5])('no cursor: %j', async (after) => {
+    const copse = await open(newRepository(area));
+    expect(await failureOf(copse.events({ after }).next())).toMatchObject({ code: 'invalid' });
+  });
+
+  test('that the board does not have any more are told, or end it', async () => {
+    const copse = await open(newRepository(area));
+    await copse.task.add({ title: 'One' });
+    const error = await failureOf(copse.events({ after: '1:7' }).next());
+    expect(error).toMatchObject({ code: 'unavailable', reason: expect.stringContaining('2 to 7 are lost') });
+    const lost: object[] = [];
+    const events = copse.events({ after: '1:7', onLost: (range) => lost.push(range) });
+    const next = events.next();
+    await copse.task.add({ title: 'Two' });
+    expect((await next).value).toMatchObject({ number: 2, type: 'task.created' });
+    expect(lost).toEqual([{ from: 2, to: 7 }]);
+  });
+});
