@@ -2,13 +2,7 @@ import { eventsSoFar } from '../../board/events-so-far.ts';
 import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
 import { type Cursor, type LostEvents, moveOn } from '../../board/rules/term.ts';
-import {
-  type EventNumber,
-  type TaskId,
-  brand,
-  isTaskIdPrefix,
-  taskIdBeginning,
-} from '../../kernel/ids.ts';
+import { type EventNumber, type TaskId, brand, isTaskIdPrefix, taskIdBeginning } from '../../kernel/ids.ts';
 import type { Access } from '../access.ts';
 import { fail } from '../failure.ts';
 import { requireTaskId } from '../find.ts';
