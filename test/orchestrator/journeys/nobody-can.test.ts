@@ -24,8 +24,8 @@ describe('agents that are configured and cannot run', () => {
     const at = withUnusable();
     const { id } = await answer<TaskDocument>(['add', 'One'], at);
     const { because } = await answer<{ because: readonly string[] }>(['why', id], at);
-    expect(because[0]).toContain('The agent ada has no command');
-    expect(because[0]).toContain('The agent bo has no command');
+    expect(because[0]).toContain('the agent ada has no command');
+    expect(because[0]).toContain('the agent bo has no command');
     expect(because[0]).not.toContain('no agent is configured');
     const { id: other } = await answer<TaskDocument>(['add', 'Two', '--agent', 'bo'], at);
     const second = await answer<{ because: readonly string[] }>(['why', other], at);
