@@ -98,6 +98,7 @@ test('two streams and a WebSocket end with the events that the command line wrot
   await copse(['add', 'Before'], { cwd });
   const context = await openContext({ cwd, env: plainEnv });
   const server = await openServer({
+    version: '0.0.0',
     ...context,
     receive: () => Promise.reject(new Error('no triggers')),
     withAccess: () => Promise.reject(new Error('no operations')),

@@ -18,6 +18,7 @@ export async function serveRepository(
     { patience, onProblem },
   );
   const server = await openServer({
+    version: '0.0.0',
     board: context.board,
     policy: defaultPolicy,
     receive,

@@ -37,6 +37,7 @@ export async function newServed(options: ServedOptions = {}): Promise<Served> {
   const board = options.board?.(opened) ?? opened;
   const problems: string[] = [];
   const server = await openServer({
+    version: '0.0.0',
     board,
     policy: { ...defaultPolicy, server: { ...defaultPolicy.server, ...limits } },
     receive: receive?.(board) ?? noTriggers,

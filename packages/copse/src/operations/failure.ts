@@ -32,7 +32,7 @@ export function fail(code: Failure['code'], reason: string, ...next: readonly [s
   throw new OperationFailed({ code, reason, next });
 }
 
-/** For a surface that catches everything: an error that is none of an operation is a surprise. */
+/** For a surface that catches everything: any other error is a fault of Copse. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof OperationFailed) return error.failure;
   if (error instanceof Unavailable)

@@ -34,6 +34,8 @@ export interface ServedParts {
   readonly counts: Counts;
   /** Of this start: answers of another start are never taken for answers of this one. */
   readonly mark: string;
+  /** Of Copse. */
+  readonly version: string;
   readonly withAccess: WithAccess;
   readonly once: Once;
   readonly onProblem: (text: string) => void;

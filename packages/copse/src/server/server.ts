@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly policy: Pick<Policy, 'board' | 'server'>;
   readonly receive: Receive;
   readonly withAccess: WithAccess;
+  /** Of Copse. */
+  readonly version: string;
   /** Where to listen. */
   readonly host: string;
   readonly port: number;
@@ -103,6 +105,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     counts,
     snapshots: new Snapshots(board),
     withAccess: options.withAccess,
+    version: options.version,
     once: new Once(board, options.onProblem),
     onProblem: options.onProblem,
     mark: randomBytes(6).toString('hex'),

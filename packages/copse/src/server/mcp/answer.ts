@@ -5,7 +5,6 @@
 
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 
-import packageJson from '../../../package.json' with { type: 'json' };
 import { sizeText } from '../../explain/rules/amounts.ts';
 import { operations } from '../../operations/registry.ts';
 import { perform } from '../../operations/perform.ts';
@@ -20,7 +19,7 @@ import { type OperationTool, toolsOf } from './tools.ts';
 let tools: Promise<readonly OperationTool[]> | undefined;
 
 export async function answerMcp(
-  { limits, url, withAccess }: ServedParts,
+  { limits, url, version, withAccess }: ServedParts,
   { request }: Call,
 ): Promise<HttpAnswer> {
   const body = await readBody(request, limits.bodyBytes);
@@ -31,7 +30,7 @@ export async function answerMcp(
   const message = body.kind === 'read' ? messageIn(body.bytes) : undefined;
   if (message === undefined) return rpcError(-32700, 'The body of the request is no JSON object.');
   const server = personServer({
-    version: packageJson.version,
+    version,
     tools: await (tools ??= toolsOf(operations)),
     perform: (operation, input) => withAccess((access) => perform(operation, access, input)),
   });

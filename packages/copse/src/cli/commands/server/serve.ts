@@ -35,7 +35,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       onProblem,
     });
     try {
-      const parts = { ...place, ...context, receive, withAccess, onProblem };
+      const parts = { ...place, ...context, receive, withAccess, onProblem, version: cli.version };
       const server = await start(parts, options.port !== undefined);
       const tokenFile = tokenFolder && writeTokenFile(tokenFolder, server.port, server.keys.token);
       try {
