@@ -22,7 +22,7 @@ test('why, queue and doctor tell the last error of a queue, and no longer once i
   mkdirSync(path.join(lock, 'in the way'), { recursive: true });
   await expect(scene.lead()).rejects.toThrow('candidate');
   const lines = async () => must(await whyTask(context, id, { isOrchestrated: false })).because.join('\n');
-  expect(await lines()).toMatch(/It waits: the queue cannot go on: .*candidate/);
+  expect(await lines()).toMatch(/It waits: the queue of main cannot go on: .*candidate/);
   expect(await lines()).not.toMatch(/lands within|about grafts|hint:/);
   const at = { cwd: scene.folder };
   const { queues } = await answer<{ queues: { stalled: { reason: string } | null }[] }>(['queue'], at);
