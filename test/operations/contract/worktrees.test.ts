@@ -47,7 +47,6 @@ describe('a diff', () => {
   test('is cut after a line, counts everything, and says what is missing', async () => {
     const found = await withAccess({ ...at, env: plainEnv }, (access) => act(access, { task: work.task }));
     const { patch } = await diff({});
-    const size = Buffer.byteLength(patch);
     // At every byte of a line, so that one of them is inside a character.
     for (let most = 400; most < 400 + Buffer.byteLength('+ü ü ü\n'); most += 1) {
       const cut = view({ ...found, maxPatchBytes: most });
@@ -55,13 +54,13 @@ describe('a diff', () => {
       const length = Buffer.byteLength(cut.patch ?? '');
       expect(cut.patch).toBe(Buffer.from(patch).subarray(0, length).toString());
       expect([length <= most, length > most - 12]).toEqual([true, true]);
-      const note = `Only the first ${length} of ${size} bytes of the patch. To see all: copse diff ${work.task}`;
+      const note = `Only the first ${length} bytes of the patch. To see all: copse diff ${work.task}`;
       expect(cut).toMatchObject({ note });
     }
     const few = await diff({ maxFiles: 1, maxPatchBytes: 0 });
     expect(few).toMatchObject({ inserted: 120, patch: '' });
     expect(few.files).toHaveLength(1);
-    expect(few.note).toMatch(/^Only the first 1 of 3 files, and the first 0 of \d+ bytes of the patch\. /);
+    expect(few.note).toMatch(/^Only the first 1 of 3 files, and the first 0 bytes of the patch\. /);
   });
 
   test('of more than a program may get is cut without being asked, and is whole in the command line', async () => {
@@ -70,10 +69,20 @@ describe('a diff', () => {
     const cut = await diff({ uncommitted: true });
     expect(Buffer.byteLength(cut.patch)).toBeLessThanOrEqual(1024 ** 2);
     expect(cut.note).toContain('To see all');
+    // Git is not asked for the rest, which may be larger than the memory.
+    const { found } = await withAccess({ ...at, env: plainEnv }, (access) =>
+      act(access, { task: work.task, uncommitted: true }),
+    );
+    expect(found.diff.patch).toHaveLength(1024 ** 2 + 1);
     const whole = await answer<DiffDocument>(['diff', work.task, '--uncommitted'], at);
     expect(Buffer.byteLength(whole.patch)).toBeGreaterThan(1_200_000);
     expect(whole).not.toHaveProperty('note');
-    git(work.worktree, 'clean', '--quiet', '--force', 'large');
+    git(work.worktree, 'add', 'large');
+    git(work.worktree, 'commit', '--quiet', '--message=feat: large');
+    const review = (await perform('review.show', { task: work.task }, at)) as DiffDocument;
+    expect(Buffer.byteLength(review.patch)).toBeLessThanOrEqual(1024 ** 2);
+    expect(review.note).toContain(`To see all: copse review ${work.task}`);
+    git(work.worktree, 'reset', '--quiet', '--hard', 'HEAD~1');
   });
 });
 

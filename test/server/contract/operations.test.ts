@@ -70,6 +70,11 @@ describe('input', () => {
     ['GET /tasks?tsk=x', undefined, 'The field "tsk" is unknown.'],
     ['GET /tasks/cp-x?task=cp-y', undefined, 'The field "task" is in the path already.'],
     ['GET /tasks?cursor=x', undefined, 'The cursor is not one of this list.'],
+    [
+      'POST /tasks',
+      { title: 'x', dependsOn: Array.from({ length: 1_001 }, () => 1) },
+      'The field "dependsOn" must have at most 1000 entries.',
+    ],
     ['POST /tasks/delete', { tasks: [] }, 'The field "tasks" must have at least 1 entry.'],
   ])('%s %j is refused: %s', async (request, body, sentence) => {
     const last = await served.board.lastEvent();

@@ -1,15 +1,16 @@
 /** Signed requests over HTTP: the same answers as `receiveRequest` gives, and no other. */
 
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { receiveRequest } from '../../../packages/copse/src/intake/act/triggers.ts';
 import type { TriggerDefinition } from '../../../packages/copse/src/intake/rules/trigger.ts';
 import { openSignatures } from '../../../packages/copse/src/intake/signatures/verify.ts';
 import { secret, usual } from '../../support/intake/triggers.ts';
 import { contextOf } from '../../support/board/boards.ts';
-import { type Served, ask, newServed } from '../../support/server/served.ts';
+import { type Served, ask, newServed, sendRaw } from '../../support/server/served.ts';
 
 const triggers: readonly TriggerDefinition[] = [
   usual,
@@ -133,5 +134,19 @@ describe('a request to a trigger', () => {
     expect(await sendTo('b')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     await busy.server.close();
     expect(await first).toBe('cut');
+  });
+
+  test('that stops in the middle of its body holds its place only until its connection ends', async () => {
+    await using hasty = await newServed({
+      limits: { unverifiedBodies: 1, headersMs: 150, requestMs: 200 },
+      receive: () => () => Promise.resolve({ kind: 'done', value: { kind: 'replayed' } }),
+    });
+    const head = `POST /triggers/a HTTP/1.1\r\nHost: localhost:${hasty.port}\r\nContent-Length: 10\r\n\r\nx`;
+    const { socket, ended } = sendRaw(hasty.port, head);
+    await once(socket, 'data');
+    socket.destroy();
+    await ended;
+    const again = () => ask(hasty, '/triggers/a', { method: 'POST', body: 'x', token: false });
+    await vi.waitFor(async () => expect((await again()).status).toBe(200), { timeout: 5_000, interval: 50 });
   });
 });

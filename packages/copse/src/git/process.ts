@@ -52,6 +52,8 @@ export interface GitOptions {
   /** The timeout counts from the last thing that it printed, which is its progress: a slow line is not a dead one. */
   readonly isTransfer?: boolean;
   readonly signal?: AbortSignal;
+  /** Only so much of what it prints is wanted: git is ended then, which is no failure. */
+  readonly firstBytes?: number;
 }
 
 export interface GitResult {
@@ -167,7 +169,13 @@ function run(
     };
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener('abort', abort);
-    child.stdout?.on('data', (chunk: Buffer) => output.add('stdout', chunk));
+    const { firstBytes = Infinity } = options;
+    const hasEnough = () => output.bytesOf('stdout') >= firstBytes;
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (hasEnough()) return;
+      output.add('stdout', chunk);
+      if (hasEnough()) supervision.end({ kind: 'cancelled' });
+    });
     child.stderr?.on('data', (chunk: Buffer) => output.add('stderr', chunk));
     const second = isPair ? (child.stdio[SECOND_OUTPUT] as Readable | null) : null;
     second?.on('data', (chunk: Buffer) => output.add('second', chunk));
@@ -179,6 +187,14 @@ function run(
       forget();
       const { ended } = supervision;
       const said = output.all('stderr').toString();
+      const none = Buffer.alloc(0);
+      if (hasEnough())
+        return resolve({
+          code: 0,
+          stdout: output.all('stdout').subarray(0, firstBytes),
+          second: none,
+          stderr: '',
+        });
       if (code !== null && ended === undefined)
         return resolve({ code, stdout: output.all('stdout'), second: output.all('second'), stderr: said });
       reject(failure(argv, { ended, signal, said, workTree: options.workTree }));
@@ -222,6 +238,10 @@ class GitOutput {
     this.#bytes += chunk.length;
     if (this.#bytes > defaultPolicy.git.outputBytes) this.#onTooMuch();
     else this.#chunks[to].push(chunk);
+  }
+
+  bytesOf(of: OutputName): number {
+    return this.#chunks[of].reduce((sum, { length }) => sum + length, 0);
   }
 
   all(of: OutputName): Buffer {

@@ -6,6 +6,17 @@ import { nearest } from '../config/problems/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
+/** A list of a hundred thousand entries costs seconds to look at, before any of it is refused. */
+const MOST_ENTRIES = 1_000;
+
+/** A sentence about a field with too many entries; undefined if there is none. */
+export function tooManyEntries(given: unknown): string | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const [name] =
+    Object.entries(given).find(([, value]) => Array.isArray(value) && value.length > MOST_ENTRIES) ?? [];
+  return name && `The field ${named([name])} must have at most ${MOST_ENTRIES} entries.`;
+}
+
 /** The first few problems: more would not be read. */
 export function wrongInputText(issues: readonly Issue[], given: unknown, fields: readonly string[]): string {
   return issues

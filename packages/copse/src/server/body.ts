@@ -14,17 +14,25 @@ export function readBody(request: IncomingMessage, mostBytes: number): Promise<B
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    const { socket } = request;
+    const end = (body: Body) => {
+      socket.off('close', cut);
+      resolve(body);
+    };
+    const cut = () => end({ kind: 'cut' });
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > mostBytes) {
         // The rest is thrown away; the server ends the connection after its answer.
         chunks.length = 0;
         request.removeAllListeners('data').resume();
-        resolve({ kind: 'too_large' });
+        end({ kind: 'too_large' });
       } else chunks.push(chunk);
     });
-    request.once('end', () => resolve({ kind: 'read', bytes: Buffer.concat(chunks) }));
-    request.once('error', () => resolve({ kind: 'cut' }));
-    request.once('close', () => resolve({ kind: 'cut' }));
+    request.once('end', () => end({ kind: 'read', bytes: Buffer.concat(chunks) }));
+    request.once('error', cut);
+    request.once('close', cut);
+    // After an answer that did not wait for the body, the request itself tells of no end.
+    socket.once('close', cut);
   });
 }

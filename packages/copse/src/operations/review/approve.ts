@@ -27,7 +27,9 @@ interface Approved {
 export async function act(access: Access, { task, head, reviewed, command }: Input): Promise<Approved> {
   return runOf({ access, task, command }, async (context, id) => {
     const now =
-      reviewed === undefined ? (orFail(await loadReview(context, id)).change?.head ?? null) : reviewed;
+      reviewed === undefined
+        ? (orFail(await loadReview(context, id, { withoutPatch: true })).change?.head ?? null)
+        : reviewed;
     if (head !== undefined) requireSame(head, now, id);
     const approved = orFail(await approve(context, id, now));
     return { ...approved, task: await context.board.get('task', id) };

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 
-import { aTask, time } from '../shapes/common.ts';
+import { aTask, maxPatchBytes, time } from '../shapes/common.ts';
 import { ledgerEntry, task } from '../shapes/task.ts';
 
 const changedFile = z.strictObject({
@@ -44,10 +44,11 @@ export const list = {
 };
 
 export const show = {
-  input: z.strictObject({ task: aTask }),
+  input: z.strictObject({ task: aTask, maxPatchBytes }),
   output: z.strictObject({
     ...review,
     patch: z.string().nullable().describe('Null when there is none, or it is not UTF-8.'),
+    note: z.string().optional().describe('What was cut off.'),
   }),
 };
 

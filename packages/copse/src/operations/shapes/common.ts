@@ -20,3 +20,11 @@ export const usage = z
     dollars: z.number().nullable().describe('Null when the vendor does not say.'),
   })
   .meta({ id: 'Usage', description: 'What agents used.' });
+
+/** Of a change that is as large as an agent likes. */
+export const maxPatchBytes = z
+  .int()
+  .min(0)
+  .max(16 * 1024 * 1024)
+  .optional()
+  .describe('At most so much of the patch, cut after a line (default: 1 MB).');

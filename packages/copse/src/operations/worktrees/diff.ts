@@ -1,9 +1,8 @@
-import { isUtf8 } from 'node:buffer';
-
 import type { TaskId } from '../../kernel/ids.ts';
 import { counted } from '../../kernel/text.ts';
 import { type TaskDiff, diffTask } from '../../workspaces/act/diff.ts';
 import type { Access } from '../access.ts';
+import { bytesToAsk, patchPage } from '../views/patch-page.ts';
 import { diffView } from '../views/workspace-views.ts';
 import { requireTaskOfWorktree, stop } from './task-of-worktree.ts';
 
@@ -12,7 +11,7 @@ interface Input {
   /** Include uncommitted changes. */
   readonly uncommitted?: boolean | undefined;
   readonly withoutPatch?: boolean | undefined;
-  /** The view has at most so many; the result has all. */
+  /** The view has at most so many. */
   readonly maxFiles?: number | undefined;
   readonly maxPatchBytes?: number | undefined;
 }
@@ -31,38 +30,28 @@ export async function act(access: Access, input: Input): Promise<DiffOfTask> {
   const { uncommitted = false, withoutPatch = false } = input;
   return access.workspaces(async (context) => {
     const task = await requireTaskOfWorktree(context, access, input.task);
-    const options = { includeUncommitted: uncommitted, withoutPatch };
+    const { files, patchBytes } = context.policy.diffPage;
+    const { maxFiles = files, maxPatchBytes = patchBytes } = input;
+    const options = {
+      includeUncommitted: uncommitted,
+      withoutPatch,
+      maxPatchBytes: bytesToAsk(maxPatchBytes),
+    };
     const found = await access.workspacesOf(task, (there) => diffTask(there, task, options));
     if (found.kind === 'refused') stop(found, 'not_found');
-    const { files: maxFiles, patchBytes: maxPatchBytes } = context.policy.diffPage;
-    return {
-      task,
-      found,
-      hasPatch: !withoutPatch,
-      maxFiles: input.maxFiles ?? maxFiles,
-      maxPatchBytes: input.maxPatchBytes ?? maxPatchBytes,
-    };
+    return { task, found, hasPatch: !withoutPatch, maxFiles, maxPatchBytes };
   });
 }
 
 export function view({ task, found, hasPatch, maxFiles, maxPatchBytes }: DiffOfTask) {
   const { files, patch } = found.diff;
-  const text = hasPatch && isUtf8(patch) ? patch : null;
-  const page = text && wholeLines(text, maxPatchBytes);
-  const whole = diffView(task, found, page && page.toString());
+  const { text, cut } = hasPatch ? patchPage(patch, maxPatchBytes) : { text: null, cut: null };
+  const whole = diffView(task, found, text);
   const cuts = [
     ...(files.length > maxFiles ? [`the first ${maxFiles} of ${counted(files.length, 'file')}`] : []),
-    ...(text && page && page.length < text.length
-      ? [`the first ${page.length} of ${text.length} bytes of the patch`]
-      : []),
+    ...(cut === null ? [] : [cut]),
   ];
   if (cuts.length === 0) return whole;
   const note = `Only ${cuts.join(', and ')}. To see all: copse diff ${task}`;
   return { ...whole, files: files.slice(0, maxFiles), note };
-}
-
-/** Cut after a line, so that no character is cut. */
-function wholeLines(patch: Buffer, most: number): Buffer {
-  if (patch.length <= most) return patch;
-  return patch.subarray(0, patch.lastIndexOf('\n', Math.max(most - 1, 0)) + 1);
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 import { sweptKinds } from '../../workspaces/rules/sweep/things.ts';
-import { aTask, taskOrHere, time } from '../shapes/common.ts';
+import { aTask, maxPatchBytes, taskOrHere, time } from '../shapes/common.ts';
 import { status, task } from '../shapes/task.ts';
 import { changedFile, ignored, removed } from '../shapes/worktree.ts';
 
@@ -84,7 +84,7 @@ export const diff = {
     uncommitted: z.boolean().optional().describe('Include uncommitted changes.'),
     withoutPatch: z.boolean().optional().describe('Only the files and numbers of lines.'),
     maxFiles: z.int().min(0).optional().describe('At most so many files.'),
-    maxPatchBytes: z.int().min(0).optional().describe('At most so much of the patch, cut after a line.'),
+    maxPatchBytes,
   }),
   output: z.strictObject({
     task: z.string(),

@@ -10,7 +10,7 @@ import type { Landing } from '../../queue/rules/landing.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { addressOf } from '../rules/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
-import type { Diff } from '../../workspaces/ports/worktrees.ts';
+import type { Diff, DiffRequest } from '../../workspaces/ports/worktrees.ts';
 import type { Outcome } from '../../board/context.ts';
 import { tipOfTarget, targetOf } from '../../queue/act/landing-target.ts';
 import { type GoneOn, resumeTask } from '../../agents/act/go-on.ts';
@@ -64,17 +64,19 @@ export async function listReviews(context: RunContext): Promise<readonly TaskRev
   return reviews;
 }
 
-export async function loadReview(context: RunContext, id: TaskId): Promise<Outcome<TaskReview>> {
+export async function loadReview(
+  context: RunContext,
+  id: TaskId,
+  options: ReviewOptions = {},
+): Promise<Outcome<TaskReview>> {
   const task = await context.board.get('task', id);
   if (task === undefined) return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
-  return { kind: 'done', value: await look(context, task, {}) };
+  return { kind: 'done', value: await look(context, task, options) };
 }
 
-async function look(
-  context: RunContext,
-  task: Task,
-  options: { readonly withoutPatch?: boolean },
-): Promise<TaskReview> {
+type ReviewOptions = Pick<DiffRequest, 'withoutPatch' | 'maxPatchBytes'>;
+
+async function look(context: RunContext, task: Task, options: ReviewOptions): Promise<TaskReview> {
   const { board, git } = context;
   const { id, state } = task;
   const session = task.session === null ? undefined : await board.get('session', task.session);
@@ -110,7 +112,7 @@ async function compare(
   context: RunContext,
   head: CommitId,
   target: BranchName,
-  options: { readonly withoutPatch?: boolean },
+  options: ReviewOptions,
 ): Promise<ReviewedChange | null> {
   const { git, diffs, merging } = context;
   if ((await git.tip(head)) === undefined) return null;

@@ -12,7 +12,7 @@ import { readBody } from '../body.ts';
 import type { Call } from '../routes.ts';
 import { problem } from '../rules/problem.ts';
 import { type NamedTypes, valueOf } from '../rules/query.ts';
-import { wrongInputText } from '../../operations/wrong-input.ts';
+import { tooManyEntries, wrongInputText } from '../../operations/wrong-input.ts';
 
 export type InputRead =
   | { readonly kind: 'read'; readonly input: unknown }
@@ -54,6 +54,8 @@ export async function readInput(
     Object.hasOwn(properties, name) ? valueOf(text, properties[name] ?? {}, $defs) : text,
   ]);
   const given = { ...body.fields, ...(Object.fromEntries(read) as InputFields) };
+  const tooMany = tooManyEntries(given);
+  if (tooMany !== undefined) return refused(operation, tooMany);
   const parsed = shape.safeParse(given);
   if (parsed.success) return { kind: 'read', input: parsed.data };
   return refused(operation, wrongInputText(parsed.error.issues, given, Object.keys(properties)));

@@ -20,6 +20,7 @@ export interface DiffContext extends Context {
 export interface DiffOptions {
   readonly includeUncommitted?: boolean;
   readonly withoutPatch?: boolean;
+  readonly maxPatchBytes?: number;
 }
 
 export type TaskDiff =
@@ -74,6 +75,7 @@ export async function diffTask(
     to: head,
     ...(options.includeUncommitted && isThere && facts.head === head && { withUncommittedIn: worktree.path }),
     ...(options.withoutPatch && { withoutPatch: true }),
+    maxPatchBytes: options.maxPatchBytes,
   });
   return { kind: 'found', diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };
 }
@@ -104,7 +106,12 @@ async function diffShared(context: DiffContext, task: TaskId, options: DiffOptio
     return { kind: 'refused', because: 'no_base', reason, next: ['git fetch'] };
   }
   const to = submitted ?? snapshot.commit;
-  const diff = await diffs.compare({ from, to, ...(options.withoutPatch && { withoutPatch: true }) });
+  const diff = await diffs.compare({
+    from,
+    to,
+    ...(options.withoutPatch && { withoutPatch: true }),
+    maxPatchBytes: options.maxPatchBytes,
+  });
   return {
     kind: 'found',
     diff,

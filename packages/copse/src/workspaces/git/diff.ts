@@ -27,12 +27,12 @@ const PATCH = [
 ] as const;
 
 async function compare(dir: TrustedDir, request: DiffRequest): Promise<Diff> {
-  const { from, to, withUncommittedIn, withoutPatch = false } = request;
+  const { from, to, withUncommittedIn, withoutPatch = false, maxPatchBytes } = request;
   await requireBoundedTip(dir, to, `The commit ${to}`);
   const after = withUncommittedIn === undefined ? to : await treeOfFiles(dir, withUncommittedIn, to);
   const [summary, patch] = await Promise.all([
     git(dir, [...COMPARE, ...SUMMARY, from, after]),
-    withoutPatch ? Buffer.alloc(0) : git(dir, [...COMPARE, ...PATCH, from, after]),
+    withoutPatch ? Buffer.alloc(0) : git(dir, [...COMPARE, ...PATCH, from, after], bounded(maxPatchBytes)),
   ]);
   const files = parseSummary(summary);
   return {
@@ -41,6 +41,10 @@ async function compare(dir: TrustedDir, request: DiffRequest): Promise<Diff> {
     deleted: files.reduce((sum, { lines }) => sum + (lines?.deleted ?? 0), 0),
     patch,
   };
+}
+
+function bounded(most: number | undefined): { readonly firstBytes?: number } {
+  return most === undefined || !Number.isFinite(most) ? {} : { firstBytes: most };
 }
 
 /** As they would be committed: line endings and the person's own filters included. */

@@ -29,6 +29,8 @@ export interface DiffRequest {
   readonly withUncommittedIn?: string;
   /** The summary alone costs less. */
   readonly withoutPatch?: boolean;
+  /** Only the beginning of the patch, which may be as large as an agent likes. */
+  readonly maxPatchBytes?: number | undefined;
 }
 
 export interface Diffs {

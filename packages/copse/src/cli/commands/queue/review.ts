@@ -73,7 +73,11 @@ async function list({ cli: { output }, access, options }: Reviewing): Promise<vo
 async function show(reviewing: Reviewing, task: string): Promise<void> {
   const { cli, access, options } = reviewing;
   const { output } = cli;
-  const reviewed = await act(access, { task, command: options.command });
+  const reviewed = await act(access, {
+    task,
+    command: options.command,
+    maxPatchBytes: Infinity,
+  });
   if (options.json) return output.json(view(reviewed));
   const { review, at } = reviewed;
   const patch = review.change?.diff.patch;
