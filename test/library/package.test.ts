@@ -36,7 +36,7 @@ const bin = (name: string) => path.join(projectRoot, 'node_modules', '.bin', nam
 
 beforeAll(() => {
   mustRun(projectRoot, process.execPath, 'scripts/library/types.ts');
-  const pack = ['pack', '--ignore-scripts', '--pack-destination', area];
+  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', area];
   mustRun(path.join(projectRoot, 'packages', 'copse'), 'npm', ...pack);
   mkdirSync(path.join(modules, 'copse'));
   const [packed = ''] = globSync('copse-*.tgz', { cwd: area });

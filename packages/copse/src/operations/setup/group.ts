@@ -82,7 +82,7 @@ export const setupOperations = {
     command: 'notify',
     effect: 'changes',
     callers: ['person'],
-    isRepeatable: true,
+    isRepeatable: false,
     http: { method: 'POST', path: '/notices/test' },
     load: () => import('./notice-test.ts'),
     shape: async () => (await import('./shapes.ts')).noticeTest,

@@ -33,8 +33,7 @@ async function answered(operation: Operation, serving: ServedParts, call: Call):
     return needsConfirmation(operation);
   const key = headers['idempotency-key'];
   if (key === undefined) return performed(operation, serving, input);
-  if (!operation.creates)
-    return wrongKey(operation, `${operation.name} takes no Idempotency-Key: it adds nothing new.`);
+  if (!operation.creates) return wrongKey(operation, `${operation.name} takes no Idempotency-Key.`);
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
     return wrongKey(operation, 'An Idempotency-Key has 1 to 255 letters of ASCII, without spaces.');
   const wanted = { key, input: JSON.stringify([operation.name, input]) };
