@@ -29,7 +29,7 @@ describe('agents that are configured and cannot run', () => {
     expect(because[0]).not.toContain('no agent is configured');
     const { id: other } = await answer<TaskDocument>(['add', 'Two', '--agent', 'bo'], at);
     const second = await answer<{ because: readonly string[] }>(['why', other], at);
-    expect(second.because[0]).toContain('The agent bo has no command');
+    expect(second.because[0]).toContain('the agent bo has no command');
     expect(second.because[0]).not.toContain('ada');
   });
 
