@@ -41,7 +41,8 @@ export const tricks: Readonly<Record<string, Trick>> = {
 
   'pipe as ignore file': { ...unreadable, says: /named pipe.*\.gitignore/, isShort: true },
   'pipe in a folder': { ...unreadable, says: /named pipe.*sub\/\.gitignore/ },
-  'pipe as attributes': { ...unreadable, says: /named pipe.*\.gitattributes/ },
+  // Git opens it only if the times of a file do not already say that the file is as committed.
+  'pipe as attributes': { ends: ['needs_attention', 'done'], says: /named pipe.*\.gitattributes/ },
   'pipe as git file': unusable,
   'pipe as head': unusable,
   'pipe as index': unusable,
