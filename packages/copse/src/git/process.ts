@@ -228,6 +228,7 @@ type OutputName = 'stdout' | 'stderr' | 'second';
 class GitOutput {
   readonly #chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[], second: [] as Buffer[] };
   readonly #onTooMuch: () => void;
+  readonly #sizes = { stdout: 0, stderr: 0, second: 0 };
   #bytes = 0;
 
   constructor(onTooMuch: () => void) {
@@ -237,11 +238,14 @@ class GitOutput {
   add(to: OutputName, chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > defaultPolicy.git.outputBytes) this.#onTooMuch();
-    else this.#chunks[to].push(chunk);
+    else {
+      this.#chunks[to].push(chunk);
+      this.#sizes[to] += chunk.length;
+    }
   }
 
   bytesOf(of: OutputName): number {
-    return this.#chunks[of].reduce((sum, { length }) => sum + length, 0);
+    return this.#sizes[of];
   }
 
   all(of: OutputName): Buffer {

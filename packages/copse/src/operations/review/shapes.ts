@@ -4,16 +4,7 @@ import { z } from 'zod';
 
 import { aTask, maxPatchBytes, time } from '../shapes/common.ts';
 import { ledgerEntry, task } from '../shapes/task.ts';
-
-const changedFile = z.strictObject({
-  path: z.string(),
-  from: z.string().nullable().describe('Where it was before it was moved or copied.'),
-  change: z.enum(['added', 'deleted', 'modified', 'renamed', 'copied', 'type_changed']),
-  lines: z
-    .strictObject({ inserted: z.number(), deleted: z.number() })
-    .nullable()
-    .describe('Null for binary files.'),
-});
+import { changedFile } from '../shapes/worktree.ts';
 
 const review = {
   task,
