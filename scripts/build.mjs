@@ -137,7 +137,7 @@ async function bundle() {
       outputs.push(...output);
     } catch (error) {
       if (!Array.isArray(error.errors)) throw error;
-      const isColoured = process.stderr.isTTY === true && !process.env.NO_COLOR;
+      const isColoured = process.stderr.isTTY && !process.env.NO_COLOR;
       const message = isColoured ? error.message : stripVTControlCharacters(error.message);
       throw new BuildError(message, { cause: error });
     }
@@ -207,6 +207,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     if (!process.argv.includes('--no-types')) {
       emitTypes();
       writeManPages();
+      const { buildWeb } = await import('./web/build.mjs');
+      await buildWeb();
     }
     console.log('built packages/copse/dist');
   } catch (error) {

@@ -127,7 +127,7 @@ async function buildOrExplain(lock) {
 
 // On a terminal one line counts the seconds; elsewhere a line at the start and one at the end.
 async function step(doing, done, run) {
-  const live = process.stderr.isTTY === true && process.env.TERM !== 'dumb';
+  const live = process.stderr.isTTY && process.env.TERM !== 'dumb';
   const began = Date.now();
   const seconds = () => (Date.now() - began) / 1000;
   const overwrite = (text) => process.stderr.write(`\r\u001B[K${text}`);

@@ -29,7 +29,7 @@ console.log(`docs/demo.svg: ${lines.length} lines`);
 
 /** With the escape sequences of its colours. */
 async function finalScreen(): Promise<readonly string[]> {
-  // As somebody has it who put the launcher on the PATH: no path of this machine is to be seen.
+  // As for a person who put the launcher on the PATH: no path of this machine is to be seen.
   const programs = mkdtempSync(path.join(tmpdir(), 'copse-picture-'));
   symlinkSync(path.join(root, 'copse'), path.join(programs, 'copse'));
   const env = { ...process.env, PATH: `${programs}${path.delimiter}${process.env['PATH'] ?? ''}` };

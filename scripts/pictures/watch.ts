@@ -6,13 +6,12 @@
 //
 // Needs tmux, of which a server of its own is started and ended. Fails when a frame does not say what needs a person.
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
+import { makeScene, root } from './scene.ts';
 import { answers, sceneFiles, titles } from './watch-scene.ts';
 import { drawn } from './terminal.ts';
 
@@ -24,17 +23,10 @@ const LONGEST_MS = 600_000;
 const READING_MS = 8_000;
 const MOST_BYTES = 300_000;
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const folder = mkdtempSync(path.join(tmpdir(), 'copse-record-'));
-const repository = path.join(folder, 'thermo');
-const programs = path.join(folder, 'bin');
+const { folder, repository, copse, env, run, remove } = makeScene(sceneFiles(PAUSE_SECONDS), titles);
 const bytesFile = path.join(folder, 'bytes');
-const copse = path.join(programs, 'copse');
-const env = { ...process.env, PATH: `${programs}${path.delimiter}${process.env['PATH'] ?? ''}` };
 const server = `copse-record-${process.pid}`;
 
-const run = (program: string, ...argv: readonly string[]) =>
-  execFileSync(program, argv, { cwd: repository, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 const tmux = (...argv: readonly string[]) => run('tmux', '-L', server, '-f', '/dev/null', ...argv);
 
 interface Frame {
@@ -46,7 +38,6 @@ interface Frame {
 const chunks: (readonly [seconds: number, text: string])[] = [];
 const answered: string[] = [];
 
-setUp();
 const orchestrator = spawn(copse, ['orchestrate'], { cwd: repository, env, stdio: 'ignore' });
 try {
   const frames = await watched();
@@ -55,25 +46,7 @@ try {
 } finally {
   await end(orchestrator);
   tmux('kill-server');
-  rmSync(folder, { recursive: true, force: true });
-}
-
-function setUp(): void {
-  mkdirSync(programs);
-  mkdirSync(path.join(repository, 'agents'), { recursive: true });
-  mkdirSync(path.join(repository, 'src'));
-  symlinkSync(path.join(root, 'copse'), path.join(programs, 'copse'));
-  for (const [name, text] of Object.entries(sceneFiles(PAUSE_SECONDS)))
-    writeFileSync(path.join(repository, name), text);
-  run('git', 'init', '--quiet', '--initial-branch=main');
-  for (const [name, value] of [
-    ['user.name', 'Ada'],
-    ['user.email', 'ada@example.invalid'],
-  ] as const)
-    run('git', 'config', name, value);
-  run('git', 'add', '--all');
-  run('git', 'commit', '--quiet', '--message=chore: begin');
-  for (const [agent, title] of Object.entries(titles)) run(copse, 'add', title, '--agent', agent);
+  remove();
 }
 
 /** A frame each second until everything landed, and the bytes of the terminal with their times. */
@@ -90,7 +63,7 @@ async function watched(): Promise<readonly Frame[]> {
     '-e',
     'PS1=$ ',
     '-e',
-    `PATH=${env.PATH}`,
+    `PATH=${env['PATH']}`,
     'bash',
     '--norc',
     '-i',

@@ -81,7 +81,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     await screen.until((text) => text.startsWith('main: the queue is empty'));
     writeFileSync(hold, '');
     await printed(['queue', 'retry', good, bad], scene.at);
-    await screen.until((text) => text.includes('no orchestrator is running: copse orchestrate'));
+    await screen.until((text) => text.includes('no orchestrator is running here: copse orchestrate'));
     const leader = startCopse(['orchestrate'], scene.at);
     const led = finished(leader);
     const busy = await screen.until((text) => text.includes('1 of 1 slots busy'));
@@ -133,7 +133,7 @@ test('piped, --watch prints one view without colours', async () => {
   expect(picture.trimEnd().split('\n').slice(0, 1)).toEqual(['main: 1 in the queue · 0 of 1 slots busy']);
   expect(picture).toMatch(
     new RegExp(
-      `^1 ${ids[0]} waiting +\\d+s +waiting: no orchestrator is running \\(copse merge ${ids[0]} lands it now\\) · plain$`,
+      `^1 ${ids[0]} queued +\\d+s +waits: no orchestrator is running here \\(copse merge ${ids[0]} lands it now\\) · plain$`,
       'm',
     ),
   );

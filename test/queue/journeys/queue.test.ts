@@ -115,7 +115,7 @@ describe('pausing', () => {
       { task: leaves, state: 'held' },
     ]);
     expect(await refusedBy(['merge', stays], scene.at)).toBe(
-      `copse: ${stays} stays in the queue: the queue is paused (release day).\n  → copse queue resume\n    To take it out of the queue:\n  → copse queue cancel ${stays}\n`,
+      `copse: ${stays} stays in the queue: the queue is paused (release day).\n    To end the pause:\n  → copse queue resume\n    To take it out of the queue:\n  → copse queue cancel ${stays}\n`,
     );
     const approved = await printed(['review', stays, '--approve'], scene.at);
     expect(commandsIn(approved)).toEqual(['copse queue resume']);

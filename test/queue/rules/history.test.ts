@@ -76,6 +76,7 @@ describe('the recent history', () => {
         { landing: 'la-a', task: 'cp-a', commit: headOf('a'), at: 400, tookMs: 300, isVerified: true },
         { landing: 'la-c', task: 'cp-c', commit: headOf('c'), at: 600, tookMs: 400, isVerified: false },
       ],
+      ended: [],
     });
   });
 });

@@ -79,7 +79,7 @@ function view({ entries = [], state = {}, queue = {}, more = {} }: Scene) {
       const [own, { dependsOn }] = 'id' in one ? [one, { dependsOn: null }] : one;
       return { landing: own, title: `Title of ${own.task}`, dependsOn };
     }),
-    recent: { greenMs: new Map([['test', [60_000, 60_000, 90_000]]]), runs: 0, landed: [] },
+    recent: { greenMs: new Map([['test', [60_000, 60_000, 90_000]]]), runs: 0, landed: [], ended: [] },
     isLed: true,
     commands: ['test'],
     slots: 2,
@@ -318,7 +318,7 @@ describe('an entry', () => {
       const resumed = view({ entries, queue, more: { isLed: false } });
       expect(resumed.stalled).toBeNull();
       expect(resumed.entries).toMatchObject([
-        { why: 'waiting: no orchestrator is running (copse merge cp-a lands it now)' },
+        { why: 'waits: no orchestrator is running here (copse merge cp-a lands it now)' },
       ]);
     },
   );
@@ -334,7 +334,10 @@ describe('an entry', () => {
 describe('time', () => {
   it.each([
     ['nobody leads', { more: { isLed: false } }],
-    ['no check was ever seen green', { more: { recent: { greenMs: new Map(), runs: 0, landed: [] } } }],
+    [
+      'no check was ever seen green',
+      { more: { recent: { greenMs: new Map(), runs: 0, landed: [], ended: [] } } },
+    ],
     ['the queue is stalled', { queue: { stalled: { since: ago(1), reason: { kind: 'no_slot' } } } }],
     ['checks cannot run', { state: { trouble: { reason: 'no disk', times: 1, until: now + 1 } } }],
     ['the target itself is red', { state: { audit: { tip, verdict: 'red', run: 1, tried: [] } } }],
@@ -378,7 +381,7 @@ describe('a queue', () => {
     expect(seen.entries[0]).toMatchObject({ state: 'again', why, range: null });
     expect(view({ entries: [landing('b')], queue, state, more: { isLed: false } }).entries[0]).toMatchObject({
       state: 'waiting',
-      why: 'waiting: no orchestrator is running (copse merge cp-b lands it now)',
+      why: 'waits: no orchestrator is running here (copse merge cp-b lands it now)',
     });
   });
 
@@ -461,6 +464,7 @@ describe('a queue', () => {
         landed('c', 2, 9_000),
         landed('d', 1, 3_000, false),
       ],
+      ended: [],
     };
     const entries = [landing('x', { queuedAt: ago(MINUTE) }), landing('y', { queuedAt: ago(9 * MINUTE) })];
     const seen = view({ entries, more: { recent } });

@@ -1,7 +1,7 @@
 /** A server in this process for a real repository, as `copse serve` opens it. */
 
 import { openServedBoard } from '../../../packages/copse/src/compose/board/serve.ts';
-import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { openServer } from '../../../packages/copse/src/server/server.ts';
 import { plainEnv } from '../plain-env.ts';
 import { type Asked, type Got, type Served, ask } from './served.ts';
@@ -9,20 +9,28 @@ import { type Asked, type Got, type Served, ask } from './served.ts';
 export async function serveRepository(
   cwd: string,
   env: Readonly<Record<string, string>> = {},
+  limits: { readonly [K in 'server' | 'terminals']?: Partial<Policy[K]> } = {},
 ): Promise<Served> {
   const problems: string[] = [];
   const onProblem = (text: string) => void problems.push(text);
   const patience = { signal: new AbortController().signal, onAway: onProblem, onBack: () => {} } as never;
-  const { context, receive, withAccess } = await openServedBoard(
+  const { context, receive, withAccess, sessionOf, webFolder, output } = await openServedBoard(
     { cwd, env: { ...plainEnv, ...env } },
     { patience, onProblem },
   );
   const server = await openServer({
     version: '0.0.0',
     board: context.board,
-    policy: defaultPolicy,
+    policy: {
+      ...defaultPolicy,
+      server: { ...defaultPolicy.server, ...limits.server },
+      terminals: { ...defaultPolicy.terminals, ...limits.terminals },
+    },
     receive,
     withAccess,
+    webFolder,
+    sessionOf,
+    output,
     host: '127.0.0.1',
     port: 0,
     tls: null,

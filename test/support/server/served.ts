@@ -27,6 +27,7 @@ export interface ServedOptions {
   readonly receive?: (board: Board) => Receive;
   readonly withAccess?: (board: Board) => WithAccess;
   readonly proxied?: readonly string[];
+  readonly webFolder?: string;
   readonly board?: (board: Board) => Board;
 }
 
@@ -42,6 +43,7 @@ export async function newServed(options: ServedOptions = {}): Promise<Served> {
     policy: { ...defaultPolicy, server: { ...defaultPolicy.server, ...limits } },
     receive: receive?.(board) ?? noTriggers,
     withAccess: options.withAccess?.(board) ?? noOperations,
+    webFolder: options.webFolder ?? '/nowhere',
     host: '127.0.0.1',
     port: 0,
     tls: null,
@@ -126,8 +128,9 @@ export function openSocket(
   { port }: Served,
   query: string,
   headers: Readonly<Record<string, string>> = {},
+  path = '/api/v1/stream',
 ): Promise<Opened> {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/stream${query}`, { headers });
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}${query}`, { headers });
   const frames: string[] = [];
   socket.on('message', (data: Buffer) => frames.push(data.toString()));
   return new Promise((resolve, reject) => {

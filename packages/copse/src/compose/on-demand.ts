@@ -4,6 +4,8 @@ import type { AttemptLogs } from '../agents/ports/logs.ts';
 import type { ArtifactRead } from '../agents/ports/runners.ts';
 import type { Artifact } from '../tasks/rules/ledger.ts';
 import type { GitVersion } from '../git/version.ts';
+import type { Beside, Starter } from '../processes/beside.ts';
+import type { OpenedAddress } from '../processes/open-address.ts';
 import { type Surroundings, prepareFolder, requireRepository } from './open.ts';
 
 /** Trusts the current addresses of the remotes from now on; returns them without passwords. */
@@ -20,6 +22,31 @@ export async function startBackground(argv: readonly string[], surroundings: Sur
   const background = await import('../processes/background.ts');
   const { programFile } = await import('./parts.ts');
   background.startBackground([programFile('cli'), ...argv], surroundings);
+}
+
+/** Starts `copse serve` beside this process; it ends with it. */
+export async function serveBeside(
+  { cwd, env }: Surroundings,
+  { isOpened, onLine }: { readonly isOpened: boolean; readonly onLine: (text: string) => void },
+): Promise<Beside> {
+  const { startBeside } = await import('../processes/beside.ts');
+  const { programFile } = await import('./parts.ts');
+  return startBeside([programFile('cli'), 'serve', ...(isOpened ? ['--open'] : [])], { cwd, env, onLine });
+}
+
+/** The process that started this one so; undefined when a person did. */
+export async function starterOf(env: Surroundings['env']): Promise<Starter | undefined> {
+  const beside = await import('../processes/beside.ts');
+  return beside.starterOf(env);
+}
+
+/** In the browser of the person. `folder`: one that only this user can read. */
+export async function openAddress(
+  address: string,
+  place: { readonly env: Surroundings['env']; readonly folder: string | undefined },
+): Promise<OpenedAddress> {
+  const opening = await import('../processes/open-address.ts');
+  return opening.openAddress(address, place);
 }
 
 /** Names that agents have without a copse.yml: those of the installed programs, and that of `--command`. */
@@ -97,6 +124,20 @@ export async function hasBase(surroundings: Surroundings): Promise<boolean> {
   const git = openGit(openTrustedDir(requireRepository(surroundings)), defaultPolicy);
   try {
     return (await git.detectBase()) !== undefined;
+  } finally {
+    await git.close();
+  }
+}
+
+/** `file`: relative, as git writes it. */
+export async function hasFileInBase(root: string, file: string): Promise<boolean> {
+  const { openTrustedDir, openGit } = await import('./workspace-adapters.ts');
+  const { defaultPolicy } = await import('../kernel/policy.ts');
+  const git = openGit(openTrustedDir(requireRepository({ cwd: root, env: {} })), defaultPolicy);
+  try {
+    const base = await git.detectBase();
+    const tip = base && (await git.tip(`refs/heads/${base}`));
+    return tip !== undefined && (await git.files(tip)).some(({ path }) => path.toString() === file);
   } finally {
     await git.close();
   }

@@ -8,12 +8,21 @@ import { answer } from './scenario.ts';
 
 export class Narrator {
   readonly #context: Pick<RunContext, 'board' | 'rescues'>;
+  readonly #answers: 'demo' | 'person';
   readonly #told = new Set<string>();
   /** Tasks whose last dependency is done, as far as the viewer was told. */
   readonly #promoted = new Set<TaskId>();
 
-  constructor(context: Pick<RunContext, 'board' | 'rescues'>) {
+  constructor(context: Pick<RunContext, 'board' | 'rescues'>, answers: 'demo' | 'person') {
     this.#context = context;
+    this.#answers = answers;
+  }
+
+  #whoAnswers(task: TaskId): string {
+    const command = `copse restart ${task} --answer "${answer}"`;
+    return this.#answers === 'demo'
+      ? `The demo answers for you: ${command}`
+      : `Answer it in the inbox of the dashboard, or here: ${command}`;
   }
 
   async about(event: BoardEvent): Promise<string | undefined> {
@@ -26,7 +35,7 @@ export class Narrator {
       case 'task.handed_back':
         return event.because === 'conflict' ? this.#aboutConflict(event.id) : undefined;
       case 'task.stuck':
-        return `The agent does not guess. Its process has ended, and its branch waits. The demo answers for you: copse restart ${event.id} --answer "${answer}"`;
+        return `The agent does not guess. Its process has ended, and its branch waits. ${this.#whoAnswers(event.id)}`;
       case 'task.done':
         if (event.how === 'no_changes')
           return 'The ledger of an earlier task says that this is already done. So the task is done, not failed.';

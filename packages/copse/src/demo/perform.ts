@@ -1,6 +1,6 @@
 /**
  * Runs the demo: the normal loop of the orchestrator, and a stand-in for the person, who answers the questions of agents.
- * It ends when the orchestrator is idle and no question is open.
+ * With the dashboard a person answers. It ends when the orchestrator is idle and no question is open.
  */
 
 import type { Context } from '../board/context.ts';
@@ -18,8 +18,8 @@ export interface DemoOptions {
   readonly context: RunContext;
   readonly person: Context['by'];
   readonly signal: AbortSignal;
-  /** The delay before an answer. */
-  readonly answerAfterMs: number;
+  /** The delay before an answer; null: a person answers, in the dashboard. */
+  readonly answerAfterMs: number | null;
   readonly onPass: (pass: Pass) => void;
   readonly onProblem: (task: TaskId | null, reason: string) => void;
 }
@@ -49,8 +49,9 @@ export class Demo {
         onProblem: (error) => onProblem(null, error instanceof Error ? error.message : String(error)),
       });
       if (end === 'stopped') return this.#stop();
+      const wasAnswered = await this.#untilAnswered();
       await this.answerQuestions();
-      if (this.#answered.size === before) return 'over';
+      if (!wasAnswered && this.#answered.size === before) return 'over';
     }
   }
 
@@ -60,10 +61,23 @@ export class Demo {
     return this.#answering;
   }
 
+  /** Whether a person answered something. */
+  async #untilAnswered(): Promise<boolean> {
+    const { context, signal, answerAfterMs } = this.#options;
+    if (answerAfterMs !== null || (await this.#asking()).length === 0) return false;
+    while (!signal.aborted && (await this.#asking()).length > 0)
+      await context.clock.sleep(LOOK_EVERY_MS * 10, signal);
+    return true;
+  }
+
+  #asking(): Promise<readonly TaskSummary[]> {
+    return this.#options.context.board.tasks({ statuses: ['stuck'], order: 'urgent' });
+  }
+
   async #answerAll(): Promise<void> {
     const { context, person, signal, answerAfterMs, onProblem } = this.#options;
-    const asking = await context.board.tasks({ statuses: ['stuck'], order: 'urgent' });
-    for (const { id, state } of asking) {
+    if (answerAfterMs === null) return;
+    for (const { id, state } of await this.#asking()) {
       const question = `${id} ${state.since}`;
       if (this.#answered.has(question)) continue;
       await context.clock.sleep(answerAfterMs, signal);

@@ -8,7 +8,7 @@ import { often } from '../../../support/long.ts';
 import { type Files, MergeScene, interpretTrailers } from '../../../support/queue/merging.ts';
 
 const area = newArea();
-const SEEDS = often({ short: 20, long: 40, variable: 'COPSE_MERGE_SEEDS' });
+const SEEDS = often({ short: 15, long: 20, variable: 'COPSE_MERGE_SEEDS' });
 
 /** The same numbers for the same seed. */
 function chance(seed: number): (below: number) => number {

@@ -90,7 +90,7 @@ export const queueOperations = {
   radar: {
     name: 'radar.show',
     title: 'Show branches that will conflict',
-    description: 'Show which live branches conflict or change the same files.',
+    description: 'Show which branches of unfinished tasks conflict or change the same files.',
     command: 'radar',
     effect: 'reads',
     callers: ['person', 'session'],

@@ -4,6 +4,7 @@ import { nextSteps } from '../../explain/next-steps.ts';
 import { waitSteps } from '../../explain/rules/wait-steps.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
+import { loadOtherNodes } from '../../machines/act/nodes.ts';
 import type { LandingResult } from '../../queue/act/merge.ts';
 import { loadPaused } from '../../queue/act/paused.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -20,7 +21,7 @@ export async function explainLanding(
     case 'refused':
       return {
         code: 'wrong_status',
-        reason: landed.cause.reason,
+        reason: aboutTask(task, landed.cause.reason),
         next: await refusedSteps(context, task),
       };
     case 'waiting':
@@ -41,6 +42,12 @@ export async function explainLanding(
   }
 }
 
+/** Of several tasks, the first line says which. */
+function aboutTask(task: TaskId, reason: string): string {
+  const [first = ''] = reason.split('\n', 1);
+  return first.includes(task) ? reason : `${task} did not land. ${reason}`;
+}
+
 /** It needs attention now: what `copse why` proposes, without what was just refused. */
 async function refusedSteps(context: RunContext, id: TaskId): Promise<readonly string[]> {
   const task = await context.board.get('task', id);
@@ -49,9 +56,9 @@ async function refusedSteps(context: RunContext, id: TaskId): Promise<readonly s
   return steps.filter((step) => !step.startsWith(`copse merge ${id}`) && !step.startsWith('copse cancel '));
 }
 
-/** A pause stops `copse merge` and orchestrators alike. A running orchestrator lands it without a command. */
+/** A pause stops `copse merge` and orchestrators alike. An orchestrator here or on another machine lands it without a command. */
 async function landingSteps(
-  { board }: RunContext,
+  { board, node, policy }: RunContext,
   id: TaskId,
   here: Pick<Access['here'], 'isOrchestrated'>,
 ): Promise<readonly string[]> {
@@ -61,7 +68,8 @@ async function landingSteps(
   if (paused !== undefined) return [paused.resume];
   const steps =
     landing?.waiting == null ? [] : waitSteps(landing.waiting, { task: id, target: landing.target });
-  if (await here.isOrchestrated()) return steps.length === 0 ? [`copse why ${id}`] : steps;
+  const isLed = (await here.isOrchestrated()) || (await loadOtherNodes(board, node, policy.nodes)).length > 0;
+  if (isLed) return steps.length === 0 ? [`copse why ${id}`] : steps;
   if (landing?.waiting?.kind === 'target_red') return steps;
   return [...steps, `copse merge ${id}${steps.length === 0 ? '' : ' # after that'}`, 'copse orchestrate'];
 }

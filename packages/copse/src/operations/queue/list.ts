@@ -2,6 +2,7 @@ import type { BranchName } from '../../kernel/ids.ts';
 import { targetOf } from '../../queue/act/landing-target.ts';
 import { loadQueue, loadQueues } from '../../queue/act/view.ts';
 import type { LookContext } from '../../queue/context.ts';
+import { runHistoryTypes } from '../../queue/rules/view/history.ts';
 import type { QueueView } from '../../queue/rules/view/view.ts';
 import type { Access } from '../access.ts';
 import { queueView } from '../views/queue-views.ts';
@@ -28,9 +29,9 @@ export async function loadShown(
   target: BranchName | undefined,
 ): Promise<readonly QueueView[]> {
   const { landing: settings } = context;
-  if (target !== undefined) return [await loadQueue(context, settings, target)];
+  if (target !== undefined) return [await loadQueue(context, settings, target, { types: runHistoryTypes })];
   const usual = await targetOf(context, undefined);
-  const queues = await loadQueues(context, settings, usual === undefined ? [] : [usual]);
+  const queues = await loadQueues(context, settings, usual === undefined ? [] : [usual], runHistoryTypes);
   const busy = queues.filter(
     ({ entries, paused }) => entries.length > 0 || (paused.accept ?? paused.land) !== null,
   );

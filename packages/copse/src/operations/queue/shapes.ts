@@ -18,12 +18,27 @@ const switches = z
   .describe('accept: tasks that join it wait. land: nothing lands.');
 
 const run = z.strictObject({
+  run: z.number(),
   slot: z.number(),
   purpose: z.enum(['batch', 'again', 'half', 'second_half', 'probe', 'target', 'alone']),
   says: z.string(),
-  tasks: texts,
+  about: texts.describe('The tasks of its batch.'),
+  tasks: texts.describe('All tasks that are merged into its commit.'),
   commit: z.string(),
   since: time,
+  of: z.number().nullable().describe('The failed run whose batch was split into halves; null: not a half.'),
+});
+
+const ended = run.extend({
+  until: time,
+  ending: z.enum(['passed', 'failed', 'dropped']).describe('dropped: it ended without a verdict.'),
+});
+
+const alarm = z.strictObject({
+  kind: z.enum(['paused', 'closed', 'stalled', 'no_checks', 'red', 'no_leader']),
+  text: z.string(),
+  since: time.nullable(),
+  next: texts.describe('Commands that end it.'),
 });
 
 const entry = z.strictObject({
@@ -54,8 +69,10 @@ const queue = z.strictObject({
   paused: switches,
   stalled: z.strictObject({ since: time, reason: z.string() }).nullable(),
   trouble: z.strictObject({ reason: z.string(), times: z.number(), until: time }).nullable(),
+  alarms: z.array(alarm).describe('What holds up the whole queue.'),
   checks: z.array(run),
   lost: z.array(run).describe('Checks whose process was killed; the next leader starts them again.'),
+  ended: z.array(ended).describe('Checks that ended lately, the oldest first.'),
   entries: z.array(entry),
   figures: z.strictObject({
     oldestMs: z.number().nullable(),

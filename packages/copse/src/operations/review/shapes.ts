@@ -14,7 +14,7 @@ const review = {
   change: z
     .strictObject({
       head: z.string(),
-      from: z.string().describe('Where its branch left the target.'),
+      from: z.string().describe('Where its branch left the target, or the commit given as `since`.'),
       files: z.array(changedFile),
       inserted: z.number(),
       deleted: z.number(),
@@ -35,10 +35,27 @@ export const list = {
 };
 
 export const show = {
-  input: z.strictObject({ task: aTask, maxPatchBytes }),
+  input: z.strictObject({
+    task: aTask,
+    maxPatchBytes,
+    since: z
+      .string()
+      .optional()
+      .describe('A commit, as `lastReviewed` of an earlier answer: only what changed after it.'),
+    lossy: z.boolean().optional().describe('Bytes of the patch that are not UTF-8 appear as U+FFFD.'),
+    after: z.string().optional().describe('The `cursor` of the last page: the next page of the patch.'),
+  }),
   output: z.strictObject({
     ...review,
-    patch: z.string().nullable().describe('Null when there is none, or it is not UTF-8.'),
+    patch: z
+      .string()
+      .nullable()
+      .describe('This page of it. Null when there is none, or it is not UTF-8 (see `lossy`).'),
+    cursor: z.string().nullable().describe('For the next page of the patch; null when this is the last.'),
+    lastReviewed: z
+      .string()
+      .nullable()
+      .describe('The commit that was in review before; null when there was none, or it is gone.'),
     note: z.string().optional().describe('What was cut off.'),
   }),
 };
@@ -63,7 +80,24 @@ export const approve = {
 export const sendBack = {
   input: z.strictObject({
     task: aTask,
-    comment: z.string().describe('What its agent should change.'),
+    comment: z
+      .string()
+      .optional()
+      .describe('What its agent should change. Needed if there are no comments on lines.'),
+    lines: z
+      .array(
+        z.strictObject({
+          path: z.string().min(1),
+          line: z.int().min(1),
+          endLine: z.int().min(1).optional().describe('The last of several lines.'),
+          side: z.enum(['new', 'old']).optional().describe('old: the line before the change.'),
+          text: z.string().min(1),
+        }),
+      )
+      .max(1_000)
+      .optional()
+      .describe('Comments on lines. Its agent gets all of them as one text.'),
+    head: z.string().optional().describe('The commit whose lines these are.'),
     command: z.string().optional().describe('A shell command to use as the agent.'),
   }),
   output: z.strictObject({

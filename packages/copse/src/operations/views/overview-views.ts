@@ -1,7 +1,7 @@
 /** What `copse status --json` prints. Times are ISO 8601. */
 
 import type { Why } from '../../explain/why.ts';
-import type { Overview } from '../../explain/rules/overview.ts';
+import type { LandingTask, Overview } from '../../explain/rules/overview.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { splitRemark } from '../../kernel/shell.ts';
 import { time } from '../../kernel/time.ts';
@@ -15,9 +15,14 @@ export function overviewView({ at, needsYou, working, landing, ready, ...rest }:
     otherNodes: rest.otherNodes ?? [],
     needsYou: needsYou.map(withTime),
     working: working.map(withTime),
-    landing: landing.map(withTime),
+    landing: landing.map(landingView),
     ready: ready.map(withTime),
   };
+}
+
+function landingView({ task, title, status, since, target, position, of, why, isUnled }: LandingTask) {
+  const one = { task, title, status, since, target, position, of, why, ...(isUnled && { isUnled }) };
+  return withTime(one);
 }
 
 function hereView({ task: { id, title, state }, because, next }: Why) {

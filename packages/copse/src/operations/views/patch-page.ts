@@ -5,6 +5,8 @@ import { isUtf8 } from 'node:buffer';
 export interface PatchPage {
   /** Null when it is not UTF-8. */
   readonly text: string | null;
+  /** Of this page. */
+  readonly bytes: number;
   readonly cut: string | null;
 }
 
@@ -13,12 +15,21 @@ export function bytesToAsk(most: number): number {
   return most + 1;
 }
 
-/** Cut after a line, so that no character is cut. */
-export function patchPage(patch: Buffer, most: number): PatchPage {
-  if (patch.length <= most) return { text: isUtf8(patch) ? patch.toString() : null, cut: null };
-  const page = patch.subarray(0, patch.lastIndexOf('\n', Math.max(most - 1, 0)) + 1);
+/** Cut after a line, or after a character of a line that is longer than a page: every page brings something. */
+export function patchPage(patch: Buffer, most: number, { isLossy = false } = {}): PatchPage {
+  const isAll = patch.length <= most;
+  const lastLine = patch.lastIndexOf('\n', Math.max(most - 1, 0)) + 1;
+  const page = isAll ? patch : patch.subarray(0, lastLine || characterEnd(patch, most));
   return {
-    text: isUtf8(page) ? page.toString() : null,
-    cut: `the first ${page.length} bytes of the patch`,
+    text: isLossy || isUtf8(page) ? page.toString() : null,
+    bytes: page.length,
+    cut: isAll ? null : `the first ${page.length} bytes of the patch`,
   };
+}
+
+/** The last end of a character at or before this byte. */
+function characterEnd(patch: Buffer, most: number): number {
+  let end = most;
+  while (end > 0 && most - end < 4 && ((patch[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return end;
 }

@@ -2,8 +2,10 @@
 
 import type { BranchName, Timestamp } from '../../kernel/ids.ts';
 import type { Pause } from '../../queue/rules/merge-queue.ts';
+import type { EndedCheck } from '../../queue/rules/view/runs.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryView, QueueView, RunView } from '../../queue/rules/view/view.ts';
+import { alarmsOf } from '../../explain/queue-alarms.ts';
 import { runText, standingText, waitText } from '../../explain/rules/queue.ts';
 import { time } from '../../kernel/time.ts';
 
@@ -24,8 +26,15 @@ export function queueView(queue: QueueView) {
       times: queue.trouble.times,
       until: time(queue.trouble.until as Timestamp),
     },
+    alarms: alarmsOf(queue).map(({ kind, text, since, next }) => ({
+      kind,
+      text,
+      since: since && time(since),
+      next,
+    })),
     checks: queue.runs.map(runView),
     lost: queue.lost.map(runView),
+    ended: queue.ended.map(endedView),
     entries: queue.entries.map(entryView),
     figures,
     landed: queue.landed.map(landedView),
@@ -41,8 +50,12 @@ function pausedView(pause: Pause | null) {
 }
 
 function runView(run: RunView) {
-  const { slot, purpose, tasks, commit, since } = run;
-  return { slot, purpose, says: runText(run), tasks, commit, since: time(since) };
+  const { run: number, slot, purpose, about, tasks, commit, since, of } = run;
+  return { run: number, slot, purpose, says: runText(run), about, tasks, commit, since: time(since), of };
+}
+
+function endedView(run: EndedCheck) {
+  return { ...runView(run), until: time(run.until), ending: run.ending };
 }
 
 function entryView({ queuedAt, standing, ...entry }: EntryView) {

@@ -1,3 +1,4 @@
+import type { FlowDay } from '../../queue/rules/view/flow.ts';
 import { type Stats, type StatsRow, statNames } from '../../explain/rules/stats.ts';
 
 export interface StatsView {
@@ -6,6 +7,7 @@ export interface StatsView {
   readonly since: string;
   readonly rows: readonly (Stats & { readonly week: string; readonly agent: string })[];
   readonly total: Stats;
+  readonly days: readonly FlowDay[];
 }
 
 export function statsView({
@@ -13,17 +15,20 @@ export function statsView({
   since,
   rows,
   total,
+  days,
 }: {
   readonly weeks: number;
   readonly since: string;
   readonly rows: readonly StatsRow[];
   readonly total: Stats;
+  readonly days: readonly FlowDay[];
 }): StatsView {
   return {
     weeks,
     since,
     rows: rows.map((row) => ({ week: row.week, agent: row.agent, ...numbers(row) })),
     total: numbers(total),
+    days,
   };
 }
 

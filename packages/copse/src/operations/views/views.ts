@@ -2,13 +2,13 @@
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Author, RecordedEvent } from '../../board/rules/event.ts';
-import type { Timestamp } from '../../kernel/ids.ts';
 import type { Artifact, LedgerEntry } from '../../tasks/rules/ledger.ts';
 import type { Plan } from '../../tasks/rules/plan.ts';
-import { type Priority, formatPriority } from '../../tasks/rules/priority.ts';
+import { formatPriority } from '../../tasks/rules/priority.ts';
 import { type PullRequest, addressOf } from '../../review/rules/pull-request.ts';
 import type { Task, TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
 import { time } from '../../kernel/time.ts';
+import { dataView } from './data-view.ts';
 
 /** `waiting`: why it does not land, if the caller looked that up. */
 export function taskView(task: TaskSummary | Task, waiting: string | null = null) {
@@ -106,20 +106,6 @@ export function artifactView(artifact: Artifact) {
 export function eventView({ number, by, event }: RecordedEvent) {
   const { type, id, at, ...data } = event;
   return { number, at: time(at), type, id, by: authorView(by), data: dataView(data) as typeof data };
-}
-
-/**
- * The data of an event, with times and priorities as everywhere else. Times are recognised by their names (`at`, `since`,
- * `until`, `…At`, `…Until`), which is a rule of the product.
- */
-function dataView(value: unknown, key = ''): unknown {
-  if (Array.isArray(value)) return value.map((item) => dataView(item));
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, dataView(inner, name)]));
-  }
-  if (typeof value !== 'number') return value;
-  if (key === 'priority') return formatPriority(value as Priority);
-  return /^(at|until|since)$|(At|Until)$/.test(key) ? time(value as Timestamp) : value;
 }
 
 function authorView(by: Author): string {

@@ -70,7 +70,7 @@ export async function unqueueTasks(
   return change(context, (change) =>
     each(ids, async (id) => {
       const { task, landing } = await requireQueued(change, id);
-      const why = { head: landing.head, reason: reason ?? 'A person took it out of the queue.' };
+      const why = { head: landing.head, reason: reason ?? 'a person took it out' };
       await change.apply(decideUnqueue(task, landing, why, change.at));
       return change.require('task', id);
     }),

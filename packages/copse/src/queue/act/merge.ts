@@ -124,7 +124,10 @@ async function refuseUnfinished(
   { head, finding }: TaskHead,
 ): Promise<Refused | undefined> {
   if (facts?.state !== 'healthy') return undefined;
-  const next = [`copse resume ${id}`, `copse work ${id} --resume`] as const;
+  const next = [
+    `copse resume ${id} # to let its agent continue`,
+    `copse work ${id} --resume # to continue yourself`,
+  ] as const;
   if (facts.operation !== null)
     return refused(
       'wrong_status',

@@ -21,5 +21,8 @@ export async function loadPaused(
   const reason = pausedBy((await queueOf(board, target)).paused, landing);
   if (reason === null) return undefined;
   const isOnly = (await board.list('queue')).every(({ id }) => id === target);
-  return { reason, resume: `copse queue resume${isOnly ? '' : ` --target ${shellWord(target)}`}` };
+  return {
+    reason,
+    resume: `copse queue resume${isOnly ? '' : ` --target ${shellWord(target)}`} # to end the pause`,
+  };
 }

@@ -3,7 +3,7 @@
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import { type MergeQueue, newQueue } from '../rules/merge-queue.ts';
-import { historyTypes, recentOf } from '../rules/view/history.ts';
+import { historyTypes, recentOf, type runHistoryTypes } from '../rules/view/history.ts';
 import { type EntryView, type QueueRecord, type QueueView, viewQueue } from '../rules/view/view.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { BoardReader } from '../../board/port.ts';
@@ -21,16 +21,20 @@ export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
   Partial<Pick<LookContext, 'node' | 'occupancy'>>;
 
+/** With `runHistoryTypes` a view has the checks that ended. */
+type HistoryTypes = typeof historyTypes | typeof runHistoryTypes;
+
 /** Every target with open landings, and those in `also`. */
 export async function loadQueues(
   context: ViewContext,
   settings: QueueSettings,
   also: readonly BranchName[] = [],
+  types: HistoryTypes = historyTypes,
 ): Promise<readonly QueueView[]> {
   const open = await context.board.openLandings();
   const targets = new Set([...open.map(({ target }) => target), ...also]);
   const views: QueueView[] = [];
-  for (const target of targets) views.push(await loadQueue(context, settings, target, open));
+  for (const target of targets) views.push(await loadQueue(context, settings, target, { open, types }));
   return views;
 }
 
@@ -38,7 +42,7 @@ export async function loadQueue(
   context: ViewContext,
   settings: QueueSettings,
   target: BranchName,
-  open?: readonly Landing[],
+  { open, types = historyTypes }: { readonly open?: readonly Landing[]; readonly types?: HistoryTypes } = {},
 ): Promise<QueueView> {
   const { board, clock, policy } = context;
   const landings = (open ?? (await board.openLandings())).filter((one) => one.target === target);
@@ -52,7 +56,7 @@ export async function loadQueue(
     queue,
     lost,
     entries,
-    recent: recentOf(await recentEvents(context), target),
+    recent: recentOf(await recentEvents(context, types), target),
     isLed: lost.size === 0 && (await isLed(context, target)),
     commands: Object.entries(settings.checks).map(([name, { command }]) => checkText(name, command)),
     slots: settings.slots,
@@ -95,11 +99,10 @@ async function unmetDependency(board: BoardReader, { dependsOn }: Task): Promise
   return dependsOn.find((id) => (statuses.get(id) ?? 'done') !== 'done') ?? null;
 }
 
-async function recentEvents({ board, policy }: ViewContext) {
+async function recentEvents({ board, policy }: ViewContext, types: HistoryTypes) {
   const after = Math.max(0, (await board.lastEvent()) - policy.landing.recentEvents);
   const events = [];
-  for await (const { event } of eventsSoFar(board, { after: after as never, types: historyTypes }))
-    events.push(event);
+  for await (const { event } of eventsSoFar(board, { after: after as never, types })) events.push(event);
   return events;
 }
 

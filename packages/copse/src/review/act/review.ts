@@ -5,13 +5,21 @@
  */
 
 import { type Refused, refused } from '../../kernel/decision.ts';
-import type { AgentName, BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import {
+  type AgentName,
+  type BranchName,
+  type CommitId,
+  type EventNumber,
+  type TaskId,
+  brand,
+} from '../../kernel/ids.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { addressOf } from '../rules/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import type { Diff, DiffRequest } from '../../workspaces/ports/worktrees.ts';
 import type { Outcome } from '../../board/context.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
 import { tipOfTarget, targetOf } from '../../queue/act/landing-target.ts';
 import { type GoneOn, resumeTask } from '../../agents/act/go-on.ts';
 import { whyItLeftTheQueue } from '../../queue/act/last-landing.ts';
@@ -28,7 +36,7 @@ import { headOfTask } from '../../workspaces/act/head-of-task.ts';
 /** What would land. */
 interface ReviewedChange {
   readonly head: CommitId;
-  /** Where the branch left the target. */
+  /** Where the branch left the target, or the commit that it was to be compared with. */
   readonly from: CommitId;
   readonly diff: Diff;
   /** Files that conflict with the target now. */
@@ -74,7 +82,23 @@ export async function loadReview(
   return { kind: 'done', value: await look(context, task, options) };
 }
 
-type ReviewOptions = Pick<DiffRequest, 'withoutPatch' | 'maxPatchBytes'>;
+interface ReviewOptions extends Pick<DiffRequest, 'withoutPatch' | 'maxPatchBytes' | 'skipPatchBytes'> {
+  /** Compare with this commit, and not with where the branch left its target. */
+  readonly since?: CommitId | undefined;
+}
+
+/** The commit that was in review before the branch came to `head`, if this repository still has it. */
+export async function lastReviewed(
+  { board, git }: RunContext,
+  task: TaskId,
+  head: CommitId,
+): Promise<CommitId | null> {
+  let last: CommitId | null = null;
+  const asked = { after: brand<EventNumber>(0), task, types: ['task.sent_to_review'] as const };
+  for await (const { event } of eventsSoFar(board, asked))
+    if (event.type === 'task.sent_to_review' && event.head !== head) last = event.head;
+  return last !== null && (await git.tip(last)) !== undefined ? last : null;
+}
 
 async function look(context: RunContext, task: Task, options: ReviewOptions): Promise<TaskReview> {
   const { board, git } = context;
@@ -93,7 +117,7 @@ async function look(context: RunContext, task: Task, options: ReviewOptions): Pr
   const head = at?.head ?? submitted;
   const change = head && target ? await compare(context, head, target, options) : null;
   const uncommitted =
-    worktree && seen?.state === 'healthy' ? await git.uncommitted(worktree.path) : undefined;
+    worktree && seen?.state === 'healthy' ? await uncommittedIn(git, worktree.path) : undefined;
   const commands = [...task.accept, ...(settings?.finish ?? context.finish).accept].length;
   return {
     task,
@@ -108,16 +132,29 @@ async function look(context: RunContext, task: Task, options: ReviewOptions): Pr
   };
 }
 
+/** A worktree can be removed after it was looked at, when its task has landed: then nothing is uncommitted. */
+async function uncommittedIn(
+  git: RunContext['git'],
+  path: string,
+): Promise<Awaited<ReturnType<RunContext['git']['uncommitted']>> | undefined> {
+  try {
+    return await git.uncommitted(path);
+  } catch (error) {
+    if ((await git.look(path)).state === 'healthy') throw error;
+    return undefined;
+  }
+}
+
 async function compare(
   context: RunContext,
   head: CommitId,
   target: BranchName,
-  options: ReviewOptions,
+  { since, ...options }: ReviewOptions,
 ): Promise<ReviewedChange | null> {
   const { git, diffs, merging } = context;
   if ((await git.tip(head)) === undefined) return null;
   const onto = await tipOfTarget(context, target);
-  const from = await git.mergeBase(onto, head);
+  const from = since ?? (await git.mergeBase(onto, head));
   if (from === undefined) return null;
   const diff = await diffs.compare({ from, to: head, ...options });
   return { head, from, diff, conflicts: (await merging.trial(onto, head)).conflicts };
@@ -198,6 +235,12 @@ function refuseInQueue({ id, state }: Task): Refused | undefined {
   return refused('wrong_status', `${id} is in the queue.`, `copse queue cancel ${id}`, `copse why ${id}`);
 }
 
+/** Whether the agent that worked on it can run here. */
+export async function hasItsAgent(context: RunContext, { session: id }: Task): Promise<boolean> {
+  const session = id === null ? undefined : await context.board.get('session', id);
+  return session === undefined || agentNamed(context, session.agent) !== undefined;
+}
+
 /** Its agent must be able to run here. */
 async function refuseUnlessHere(
   context: RunContext,
@@ -207,14 +250,17 @@ async function refuseUnlessHere(
   const session = sessionId === null ? undefined : await context.board.get('session', sessionId);
   if (session === undefined || agentNamed(context, session.agent) !== undefined) return undefined;
   const { agent } = session;
+  const attempts = await context.board.list('attempt', { task: id });
+  const isByHand = attempts.every((attempt) => attempt.session !== sessionId);
   const why = unusable.find(({ name }) => name === agent)?.reason;
-  const reason =
-    why === undefined
+  const reason = isByHand
+    ? `Cannot send ${id} back: a person worked on it, not an agent.`
+    : why === undefined
       ? `Cannot send ${id} back: its agent ${agent} is not configured in this repository.`
       : `Cannot send ${id} back: its agent ${agent} cannot run here: ${why}`;
   const next = [
-    `copse work ${id} --resume # by hand`,
-    `copse resume ${id} --message "…" # with another agent`,
+    `copse work ${id} --resume # to continue yourself`,
+    `copse resume ${id} --message "…" # to let another agent continue`,
   ];
   return refused('wrong_status', reason, ...(next as [string, ...string[]]));
 }

@@ -1,48 +1,56 @@
-import { X509Certificate } from 'node:crypto';
-
+import { isPerson } from '../../../board/rules/author.ts';
 import { boardMark, requireRepository } from '../../../compose/open.ts';
 import { openServedBoard } from '../../../compose/board/serve.ts';
+import { openAddress, starterOf } from '../../../compose/on-demand.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
-import { isHostName, isLoopbackName, isWildcard } from '../../../server/rules/entry.ts';
+import { keptTokens } from '../../../server/kept-tokens.ts';
 import { type RunningServer, type ServerOptions, openServer } from '../../../server/server.ts';
 import { type TokenFile, writeTokenFile } from '../../../server/token-file.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { readInput } from '../../read-text.ts';
 import { waitForBoard } from '../../screen/wait-for-board.ts';
+import { type ListenPlace, type PlaceOptions, placeOf } from './place.ts';
 
-interface Options {
-  readonly port?: string;
-  readonly host?: string;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly behindProxy?: readonly string[];
+interface Options extends PlaceOptions {
+  readonly open?: boolean;
 }
 
-type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'tls' | 'names' | 'proxied'>;
-
-/** Taken unless another program has it; then any free one. */
-const USUAL_PORT = 4747;
-
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  requirePerson(cli);
   const place = await placeOf(cli, options);
   const waits = waitForBoard(cli);
   const onProblem = (text: string) => cli.output.note(shown(text));
+  const starter = await starterOf(cli.env);
+  starter?.onGone(() => waits.stop.abort());
   try {
-    const { context, receive, withAccess, tokenFolder } = await openServedBoard(cli, {
+    const { context, tokenFolder, ...served } = await openServedBoard(cli, {
       patience: waits.patience,
       onProblem,
     });
     try {
-      const parts = { ...place, ...context, receive, withAccess, onProblem, version: cli.version };
+      const keptFor = tokenFolder === undefined ? undefined : keptOf(cli, tokenFolder, place.host, onProblem);
+      const parts = {
+        ...place,
+        ...context,
+        ...served,
+        ...(keptFor && { keptFor }),
+        onProblem,
+        version: cli.version,
+      };
       const server = await start(parts, options.port !== undefined);
-      const tokenFile = tokenFolder && writeTokenFile(tokenFolder, server.port, server.keys.token);
+      const at = { host: place.host, port: server.port };
+      let tokenFile: TokenFile | undefined;
       try {
-        tell(cli, server, tokenFile);
+        if (tokenFolder !== undefined) tokenFile = tokenFileOf(tokenFolder, at, server.keys.token, onProblem);
+        const address = `${server.url}/#code=${server.keys.newCode()}`;
+        const lines = startText(cli, place, server, { address, tokenFile });
+        if (starter) starter.tell(lines);
+        else for (const line of lines) cli.output.line(line);
+        if (options.open) await openBrowser(cli, tokenFolder, address);
         await untilEnd(cli, server, waits.stop.signal);
       } finally {
-        if (tokenFile) tokenFile.remove();
+        tokenFile?.remove();
         await server.close();
       }
     } finally {
@@ -53,11 +61,68 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   }
 }
 
-function tell({ output }: Cli, { url, keys }: RunningServer, tokenFile: TokenFile | '' | undefined): void {
-  output.line(`Serving the board at ${url}/api/v1; Ctrl+C stops.`);
-  output.line(`  For another program, once, within 5 minutes: the code ${keys.newCode()}`);
-  if (tokenFile) output.line(`  curl -H @${shellWord(tokenFile.file)} ${url}/api/v1/snapshot`);
-  else output.note('There is no private folder for the token: only the code gives access.');
+/** Pages that are open go on when the server is started again. */
+function keptOf(
+  cli: Cli,
+  folder: string,
+  host: string,
+  onProblem: (text: string) => void,
+): NonNullable<ServerOptions['keptFor']> {
+  const repository = requireRepository(cli).configFolder;
+  return (port) => keptTokens({ folder, repository, host, port, onProblem });
+}
+
+/** Without it, as on a full disk, the code still gives access. */
+function tokenFileOf(
+  folder: string,
+  at: { readonly host: string; readonly port: number },
+  token: string,
+  onProblem: (text: string) => void,
+): TokenFile | undefined {
+  try {
+    return writeTokenFile(folder, at, token);
+  } catch (error) {
+    onProblem(`The token could not be written to a file: ${String(error)}`);
+    return undefined;
+  }
+}
+
+/** A server acts as the person: a process of an agent that lost its token must not start one. */
+function requirePerson({ env }: Cli): void {
+  if (!isPerson(env))
+    fail(
+      'not_this_session',
+      'copse serve is for people: an agent may only read, add tasks and report about its own task.',
+      'copse stuck --reason "…" # to ask a person to do it',
+    );
+}
+
+interface StartFacts {
+  readonly address: string;
+  readonly tokenFile: TokenFile | undefined;
+}
+
+function startText(
+  cli: Cli,
+  place: ListenPlace,
+  { url, port }: RunningServer,
+  { address, tokenFile }: StartFacts,
+): readonly string[] {
+  const isOther = place.port !== 0 && place.port !== port;
+  return [
+    `Serving the board at ${url}/api/v1; Ctrl+C stops.`,
+    `  Repository: ${shown(requireRepository(cli).configFolder)}`,
+    ...(isOther ? [`  Port ${place.port} is in use, so this server has port ${port}.`] : []),
+    `  Open once in a browser, within 5 minutes: ${address}`,
+    tokenFile
+      ? `  curl -H @${shellWord(tokenFile.file)} ${url}/api/v1/snapshot`
+      : '  No file has the token: only the code gives access.',
+  ];
+}
+
+async function openBrowser(cli: Cli, folder: string | undefined, address: string): Promise<void> {
+  const opened = await openAddress(address, { env: cli.env, folder });
+  if (opened.kind === 'not_opened') cli.output.note(`${opened.reason} Open the address above in a browser.`);
 }
 
 /** Until a signal; fails when the board cannot be followed any more. */
@@ -94,57 +159,6 @@ async function start(options: ServerOptions, isNamed: boolean): Promise<RunningS
     if (options.tls !== null && /OSSL|PEM|X509/.test(code))
       return fail('invalid', `The certificate and the key cannot be used (${code}).`, 'copse serve --help');
     throw error;
-  }
-}
-
-/** Anything but this machine itself needs TLS, here or in a proxy. */
-async function placeOf(cli: Cli, options: Options): Promise<ListenPlace> {
-  const { host = '127.0.0.1', behindProxy: proxied = [] } = options;
-  const tls = await tlsOf(cli, options);
-  const wrong = proxied.find((name) => !isHostName(name));
-  if (wrong !== undefined)
-    fail('invalid', `--behind-proxy needs names of hosts, not "${wrong}".`, 'copse serve --help');
-  if (!isLoopbackName(host) && tls === null && proxied.length === 0)
-    fail(
-      'invalid',
-      `Without TLS, others on the network could read the token: ${host} is not this machine alone.`,
-      'copse serve --help # see --tls-cert and --behind-proxy',
-    );
-  const port = options.port === undefined ? USUAL_PORT : requirePort(options.port);
-  const own = isLoopbackName(host)
-    ? [...new Set([host, '127.0.0.1', 'localhost'])]
-    : isWildcard(host)
-      ? []
-      : [host];
-  const names = [...own, ...(tls === null ? [] : namesOf(tls.cert))];
-  if (names.length === 0 && proxied.length === 0)
-    fail('invalid', `${host} is no name for clients, and the certificate has none.`, 'copse serve --help');
-  return { host, port, tls, proxied, names };
-}
-
-function requirePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : -1;
-  if (port >= 0 && port <= 65_535) return port;
-  return fail('invalid', `--port must be a number up to 65535, not "${text}".`, 'copse serve --help');
-}
-
-async function tlsOf(cli: Cli, { tlsCert, tlsKey }: Options): Promise<ServerOptions['tls']> {
-  if (tlsCert === undefined && tlsKey === undefined) return null;
-  if (tlsCert === undefined || tlsKey === undefined)
-    return fail('usage', '--tls-cert and --tls-key go together.', 'copse serve --help');
-  return { cert: await readInput(cli, tlsCert), key: await readInput(cli, tlsKey) };
-}
-
-/** A certificate says under which names clients know the server. */
-function namesOf(cert: string): readonly string[] {
-  try {
-    const { subjectAltName = '' } = new X509Certificate(cert);
-    return Array.from(
-      subjectAltName.matchAll(/(?:DNS|IP Address):([^,\s]+)/g),
-      ([, name = '']) => name,
-    ).filter((name) => !name.includes('*'));
-  } catch {
-    return fail('invalid', 'The file of --tls-cert has no certificate in PEM form.', 'copse serve --help');
   }
 }
 

@@ -20,6 +20,7 @@ import { printEpilogue, printPrologue } from '../../screen/demo-texts.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
+import { type Dashboard, startDashboard } from '../server/dashboard.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -27,6 +28,7 @@ interface Options {
   readonly dir?: string;
   readonly keep?: boolean;
   readonly speed?: string;
+  readonly dashboard?: boolean;
 }
 
 const MAIN = brand<BranchName>('main');
@@ -52,29 +54,57 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   await withRun(own, { asNode: true }, async (context) => {
     const person = authorFrom(own.env);
     const tasks = await addTasks({ ...context, by: person });
-    const end = await perform(own, context, pauseMs);
-    const open = await unfinished(context, tasks);
-    if (end === 'stopped') failStopped(folder);
-    if (open.length > 0) await failUnfinished(context, folder, open);
-    const events = await allEvents(context);
-    const leftovers = await countLeftovers(context);
-    printEpilogue(cli, {
-      folder,
-      history: await repository.drawHistory(folder, MAIN),
-      summary: summarise(events),
-      leftovers,
-    });
+    const dashboard = options.dashboard
+      ? await startDashboard(own, { isOpened: cli.output.isTerminal })
+      : undefined;
+    try {
+      const end = await perform(own, context, { pauseMs, dashboard });
+      const open = await unfinished(context, tasks);
+      if (end === 'stopped') failStopped(folder);
+      if (open.length > 0) await failUnfinished(context, folder, open);
+      const events = await allEvents(context);
+      const leftovers = await countLeftovers(context);
+      printEpilogue(cli, {
+        folder,
+        history: await repository.drawHistory(folder, MAIN),
+        summary: summarise(events),
+        leftovers,
+      });
+      if (dashboard) await stay(cli);
+    } finally {
+      await dashboard?.end();
+    }
   });
 }
 
-async function perform(cli: Cli, context: RunContext, pauseMs: number): Promise<'over' | 'stopped'> {
+/** The dashboard shows what happened until the person ends it. */
+async function stay({ output }: Cli): Promise<void> {
+  output.line();
+  output.line('The dashboard stays open. Ctrl+C ends it.');
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+  });
+}
+
+interface Performance {
+  readonly pauseMs: number;
+  readonly dashboard: Dashboard | undefined;
+}
+
+async function perform(
+  cli: Cli,
+  context: RunContext,
+  { pauseMs, dashboard }: Performance,
+): Promise<'over' | 'stopped'> {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   // A second signal ends the process.
   process.once('SIGINT', onSignal);
   process.once('SIGTERM', onSignal);
   const view = openView(cli, context, { onInterrupt: 'ends the demo and its agents' });
-  const narrator = new Narrator(context);
+  dashboard?.tellBy((text) => stop.signal.aborted || view.problem(null, text));
+  const narrator = new Narrator(context, dashboard ? 'person' : 'demo');
   const say = (text: string | undefined) => {
     if (text !== undefined) view.note(text);
   };
@@ -86,7 +116,7 @@ async function perform(cli: Cli, context: RunContext, pauseMs: number): Promise<
     context,
     person: authorFrom(cli.env),
     signal: stop.signal,
-    answerAfterMs: pauseMs,
+    answerAfterMs: dashboard ? null : pauseMs,
     onPass: (pass) => {
       view.pass(pass);
       void narrator.aboutPass(pass).then(say, onError);
@@ -134,6 +164,7 @@ const FASTEST = 100;
 /** An existing folder is used only if it is empty. */
 function makeFolder(cli: Cli, { dir, keep }: Options): string {
   if (dir === undefined && !keep) return realpathSync(mkdtempSync(path.join(tmpdir(), 'copse-demo-')));
+  if (dir?.trim() === '') fail('invalid', 'The name of the folder is empty.', 'copse demo');
   const folder = dir === undefined ? freeName(cli.cwd) : path.resolve(cli.cwd, dir);
   const found = statSync(folder, { throwIfNoEntry: false });
   const isEmpty = found?.isDirectory() && readdirSync(folder).length === 0;

@@ -2,6 +2,7 @@
 
 import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
 import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../../kernel/ids.ts';
+import { type EndedCheck, endedRuns } from './runs.ts';
 
 /** The events that `recentOf` reads. */
 export const historyTypes = [
@@ -11,6 +12,9 @@ export const historyTypes = [
   'landing.journalled',
   'landing.landed',
 ] as const satisfies readonly EventType[];
+
+/** The same, and what its checks did. States of a queue are large, so only what shows these runs reads them. */
+export const runHistoryTypes = [...historyTypes, 'queue.decided'] as const satisfies readonly EventType[];
 
 export interface RecentLanding {
   readonly landing: LandingId;
@@ -28,10 +32,12 @@ export interface QueueHistory {
   readonly runs: number;
   /** The oldest first. */
   readonly landed: readonly RecentLanding[];
+  /** The oldest first; empty without the events of `runHistoryTypes`. */
+  readonly ended: readonly EndedCheck[];
 }
 
 /** Landings queued before the first event are left out: their duration is unknown. */
-export function recentOf(events: Iterable<BoardEvent>, target: BranchName): QueueHistory {
+export function recentOf(events: readonly BoardEvent[], target: BranchName): QueueHistory {
   const started = new Map<string, { readonly command: string; readonly at: Timestamp }>();
   const queued = new Map<string, { readonly task: TaskId; readonly at: Timestamp }>();
   const verified = new Set<string>();
@@ -58,7 +64,7 @@ export function recentOf(events: Iterable<BoardEvent>, target: BranchName): Queu
     }
   }
   // A run ends at the first red command, so the command that ran most often ran every time.
-  return { greenMs, runs: Math.max(0, ...ended.values()), landed };
+  return { greenMs, runs: Math.max(0, ...ended.values()), landed, ended: endedRuns(events, target) };
 }
 
 /** Duration of one run of all checks: the median, and the 90th percentile. */

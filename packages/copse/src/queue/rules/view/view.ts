@@ -20,12 +20,14 @@ import {
 import type { Policy } from '../../../kernel/policy.ts';
 import { type QueueHistory, type RecentLanding, type Usual, quantile, usualOf } from './history.ts';
 import { type EstimateFacts, type Range, afterRun, afterSlot } from './estimate.ts';
+import { type EndedCheck, type RunView, viewRun } from './runs.ts';
 import { type EntryState, type EntryStanding, stateOf } from './standing.ts';
 import { batchSize } from '../decide/decide.ts';
 import type { Batch, QueuedChange, Trouble } from '../decide/state.ts';
 import { isSameWait } from '../wait-reason.ts';
 
 export type { EntryState } from './standing.ts';
+export type { RunView } from './runs.ts';
 
 export interface QueueRecords {
   readonly queue: MergeQueue;
@@ -57,6 +59,8 @@ export interface QueueView {
   readonly runs: readonly RunView[];
   /** Checks that ran when their leader was killed; the next leader starts them again. */
   readonly lost: readonly RunView[];
+  /** Checks that ended lately, the oldest first. */
+  readonly ended: readonly EndedCheck[];
   /** Changes that passed and will land together. */
   readonly train: number;
   readonly paused: { readonly [S in QueueSwitch]: Pause | null };
@@ -69,20 +73,6 @@ export interface QueueView {
   readonly figures: Figures;
   /** The latest first. */
   readonly landed: readonly RecentLanding[];
-}
-
-export interface RunView {
-  readonly slot: number;
-  readonly purpose: CheckRun['purpose'];
-  /** The tasks that it is about: those of its batch, or all of them. */
-  readonly about: readonly TaskId[];
-  /** How many changes in flight its batch is checked on top of. */
-  readonly below: number;
-  readonly target: BranchName;
-  /** All tasks that are merged into its commit. */
-  readonly tasks: readonly TaskId[];
-  readonly commit: CommitId;
-  readonly since: Timestamp;
 }
 
 export interface EntryView {
@@ -157,6 +147,7 @@ class Viewer {
       slots: { busy: this.#runs.length, of: commands.length > 0 ? slots : 0 },
       runs: this.#runs.toSorted(bySlot).map((run) => this.#run(run)),
       lost: this.#lost.toSorted(bySlot).map((run) => this.#run(run)),
+      ended: recent.ended,
       train: this.#train().flatMap((batch) => this.#present(batch)).length,
       paused,
       stalled,
@@ -196,13 +187,8 @@ class Viewer {
   // Checks.
 
   #run(run: CheckRun): RunView {
-    const { slot, purpose, commit, since, landings } = run;
-    const { id: target, state } = this.#records.queue;
-    const batch = state.batches.find(({ stage }) => stage.is === 'checking' && stage.run === run.run);
-    const tasks = this.#tasks(landings);
-    const about = batch?.changes.map(({ task }) => task) ?? tasks;
-    const below = batch === undefined ? 0 : landings.length - batch.changes.length;
-    return { slot, purpose, commit, since, tasks, about, below, target };
+    const { queue, recent } = this.#records;
+    return viewRun(run, queue, { taskOf: this.#taskOf, ended: recent.ended });
   }
 
   #tasks(landings: readonly LandingId[]): readonly TaskId[] {

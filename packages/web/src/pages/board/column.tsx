@@ -1,0 +1,64 @@
+/** One column: its cards, and what may be dropped on it. */
+
+import { type ReactElement, type RefCallback, memo, useState } from 'react';
+import { VList, type VListHandle } from 'virtua';
+
+import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
+import styles from './board.module.css';
+import { DRAGGED } from './card.tsx';
+import { type Column, columnTitles } from './columns.ts';
+
+interface ColumnProps {
+  readonly column: Column;
+  readonly tasks: readonly TaskSummary[];
+  readonly handle: RefCallback<VListHandle>;
+  readonly card: (task: TaskSummary) => ReactElement;
+  readonly onDrop: (task: string, column: Column, over: string | undefined) => void;
+  readonly isFiltered: boolean;
+}
+
+const EMPTY: Readonly<Record<Column, string>> = {
+  needs: 'Nothing needs you.',
+  ready: 'No task waits.',
+  working: 'No agent works.',
+  landing: 'Nothing is landing.',
+  done: 'Nothing is done yet.',
+};
+
+export const ColumnOfCards = memo(function ColumnOfCards(props: ColumnProps) {
+  const { column, tasks, handle, card, onDrop, isFiltered } = props;
+  const [isOver, setOver] = useState(false);
+  return (
+    <section
+      className={styles.column}
+      aria-label={columnTitles[column]}
+      data-over={isOver}
+      onDragOver={(event) => {
+        if (!event.dataTransfer.types.includes(DRAGGED)) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        const over =
+          event.target instanceof Element
+            ? event.target.closest('[data-task]')?.getAttribute('data-task')
+            : null;
+        onDrop(event.dataTransfer.getData(DRAGGED), column, over ?? undefined);
+      }}
+    >
+      <h2>
+        {columnTitles[column]} <span>{tasks.length}</span>
+      </h2>
+      {tasks.length === 0 ? (
+        <p className={styles.none}>{isFiltered ? 'No task matches.' : EMPTY[column]}</p>
+      ) : (
+        <VList ref={handle} data={tasks}>
+          {(task) => card(task)}
+        </VList>
+      )}
+    </section>
+  );
+});

@@ -1,0 +1,68 @@
+/** The last things that a person wants to have noticed, below the cards: a card that moved on no longer shows that its agent crashed. */
+
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
+
+import type { EventType } from '../../../../copse/src/board/rules/event.ts';
+import { eventClause } from '../../../../copse/src/explain/rules/event-sentences.ts';
+import { shown } from '../../../../copse/src/kernel/text.ts';
+import { readEventView } from '../../../../copse/src/operations/views/data-view.ts';
+import { useDesk } from '../../store/hooks.tsx';
+import type { NumberedEvent } from '../../store/world.ts';
+import styles from './board.module.css';
+
+const MARKS: { readonly [T in EventType]?: string } = {
+  'task.crashed': '✗',
+  'task.failed': '✗',
+  'task.handed_back': '↩',
+  'task.stuck': '?',
+  'task.needs_attention': '!',
+  'task.sent_to_review': '?',
+  'task.done': '✓',
+};
+
+const MOST = 20;
+const LOOKED_AT = 200;
+
+export default function News() {
+  const news = useNews();
+  if (news.length === 0) return null;
+  return (
+    <ol className={styles.news} aria-label="News, newest first">
+      {news.map(({ number, event }) => (
+        <li key={number} data-kind={event.type}>
+          <span aria-hidden="true">{MARKS[event.type]}</span>{' '}
+          <Link href={`/tasks/${event.id}`}>{event.id}</Link> {shown(eventClause(event))}{' '}
+          <time>{new Date(event.at).toLocaleTimeString()}</time>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function useNews(): readonly NumberedEvent[] {
+  const { client, live } = useDesk();
+  const [news, setNews] = useState<readonly NumberedEvent[]>([]);
+  useEffect(() => {
+    const add = (events: readonly NumberedEvent[]) => {
+      const found = events.filter(({ event }) => MARKS[event.type] !== undefined);
+      if (found.length === 0) return;
+      setNews((before) => {
+        const all = new Map([...before, ...found].map((one) => [one.number, one]));
+        return [...all.values()].toSorted((one, other) => other.number - one.number).slice(0, MOST);
+      });
+    };
+    const stop = live.subscribe(add);
+    const before = new AbortController();
+    client.call('event.list', { last: LOOKED_AT, limit: LOOKED_AT }, { signal: before.signal }).then(
+      ({ events }) => add(events.map((viewed) => ({ number: viewed.number, event: readEventView(viewed) }))),
+      // The cards above say what is true now; the news begin with the next event.
+      () => {},
+    );
+    return () => {
+      stop();
+      before.abort();
+    };
+  }, [client, live]);
+  return news;
+}

@@ -1,0 +1,50 @@
+/** The columns of the board as they were. Its cards lead nowhere and do nothing. */
+
+import { memo, useMemo } from 'react';
+import { VList } from 'virtua';
+
+import { shown } from '../../../../copse/src/kernel/text.ts';
+import { compareUrgency } from '../../../../copse/src/tasks/rules/priority.ts';
+import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
+import { statusWord } from '../../parts/status-word.ts';
+import { type Column, columnOf, columnTitles, columns } from '../board/columns.ts';
+import styles from './history.module.css';
+
+interface PastBoardProps {
+  readonly tasks: ReadonlyMap<string, TaskSummary>;
+}
+
+export const PastBoard = memo(function PastBoard({ tasks }: PastBoardProps) {
+  const found = useMemo(() => grouped(tasks.values()), [tasks]);
+  return (
+    <div className={styles.board}>
+      {columns.map((column) => (
+        <section key={column} className={styles.column} aria-label={`${columnTitles[column]}, in the past`}>
+          <h2>
+            {columnTitles[column]} <span>{found[column].length}</span>
+          </h2>
+          {/* Without a card there is nothing to scroll to by keyboard. */}
+          {found[column].length > 0 && (
+            <VList className={styles.cards} tabIndex={0}>
+              {found[column].map(({ id, title, state }) => (
+                <article key={id} className={styles.card}>
+                  <span className={styles.id}>{id}</span> {shown(title)}
+                  <small>{statusWord(state.status)}</small>
+                </article>
+              ))}
+            </VList>
+          )}
+        </section>
+      ))}
+    </div>
+  );
+});
+
+function grouped(tasks: Iterable<TaskSummary>): Readonly<Record<Column, readonly TaskSummary[]>> {
+  const found: Record<Column, TaskSummary[]> = { needs: [], ready: [], working: [], landing: [], done: [] };
+  for (const task of tasks) found[columnOf(task)].push(task);
+  for (const column of columns)
+    if (column === 'done') found[column].sort((one, other) => other.state.since - one.state.since);
+    else found[column].sort(compareUrgency);
+  return found;
+}

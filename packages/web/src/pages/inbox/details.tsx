@@ -1,0 +1,104 @@
+/** Everything there is to know before answering. The answer is bound to what is shown here: this question, this commit. */
+
+import { counted, shown } from '../../../../copse/src/kernel/text.ts';
+import { clipped } from '../../parts/clipped.ts';
+import type { OutputOf } from '../../api/operations.ts';
+import type { Problem } from '../../api/problem.ts';
+import { useAnswer } from '../../store/hooks.tsx';
+import type { Need, ShownNeed } from './answering.ts';
+import styles from './inbox.module.css';
+
+export interface About {
+  readonly shown: ShownNeed;
+  /** Everything that the answer is bound to is known. */
+  readonly isReady: boolean;
+  readonly review: OutputOf<'review.show'> | undefined;
+  readonly problem: Problem | null;
+}
+
+export function useAbout(need: Need): About {
+  const { task } = need;
+  const isAsked = need.kind === 'permission';
+  const isReviewed = need.kind === 'review';
+  const asked = useAnswer('question.show', { task }, { about: ['session'], task, isEnabled: isAsked });
+  const reviewed = useAnswer(
+    'review.show',
+    { task, maxPatchBytes: 1 },
+    { about: ['task', 'landing'], task, isEnabled: isReviewed },
+  );
+  const question = isAsked ? asked.data?.question : undefined;
+  // Read after the list: it may be a later question than the one that the list shows.
+  const isThisOne = question?.since === need.since;
+  const review = isReviewed && reviewed.data?.task.id === task ? reviewed.data : undefined;
+  return {
+    shown: { need, question: isThisOne ? question?.id : undefined, head: review?.change?.head },
+    isReady: isAsked ? isThisOne : !isReviewed || review !== undefined || reviewed.error !== null,
+    review,
+    problem: asked.error ?? reviewed.error,
+  };
+}
+
+export function NeedDetails({ need, about }: { readonly need: Need; readonly about: About }) {
+  return (
+    <>
+      {!need.details.includes(need.reason) && <p>{clipped(need.reason)}</p>}
+      {!need.reason.includes(need.details) && (
+        <pre className={styles.details} tabIndex={0} aria-label={`What ${need.task} says`}>
+          {clipped(need.details)}
+        </pre>
+      )}
+      {need.kind === 'review' && <ReviewFacts about={about} />}
+      {about.problem && (
+        <p className={styles.problem} role="alert">
+          {about.problem.message}
+        </p>
+      )}
+    </>
+  );
+}
+
+const MOST_FILES = 12;
+
+function ReviewFacts({ about: { review } }: { readonly about: About }) {
+  if (review === undefined) return <p className={styles.facts}>Reading the change …</p>;
+  const { change, target, checks, accept, uncommitted, before } = review;
+  if (change === null) return <p className={styles.facts}>Its commits are not in this repository.</p>;
+  const { files, inserted, deleted, conflicts, head } = change;
+  return (
+    <div className={styles.facts}>
+      <p>
+        {counted(files.length, 'file')}, <span className={styles.added}>+{inserted}</span>{' '}
+        <span className={styles.removed}>−{deleted}</span> at <code>{head.slice(0, 10)}</code>, lands on{' '}
+        <code>{target === null ? 'its target' : shown(target)}</code>
+      </p>
+      {conflicts.length > 0 && (
+        <p className={styles.problem}>
+          Conflicts with the target in {counted(conflicts.length, 'file')}:{' '}
+          {conflicts.slice(0, 5).map(shown).join(', ')}
+        </p>
+      )}
+      {uncommitted > 0 && (
+        <p className={styles.problem}>{counted(uncommitted, 'uncommitted file')} would not land.</p>
+      )}
+      {before !== null && <p>{shown(before)}</p>}
+      {accept.commands > 0 && (
+        <p>
+          {counted(accept.commands, 'accept command')}: {accept.passed ? 'passed' : 'not passed'}
+        </p>
+      )}
+      {checks.map(({ name, verdict }) => (
+        <p key={name}>
+          Check {shown(name)}: {shown(verdict)}
+        </p>
+      ))}
+      <ul className={styles.files}>
+        {files.slice(0, MOST_FILES).map((file) => (
+          <li key={file.path}>
+            <code>{shown(file.path)}</code>
+          </li>
+        ))}
+        {files.length > MOST_FILES && <li>… and {files.length - MOST_FILES} more</li>}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,258 @@
+/** What a person can do with the task now: the commands of its status first, then the others that it allows. */
+
+import { useRef, useState } from 'react';
+import { useSearchParams } from 'wouter';
+
+import { isAllowed, statusCommands } from '../../../../copse/src/tasks/rules/task.ts';
+import { Act, usePerform } from '../../parts/act.tsx';
+import { useRecords } from '../../store/hooks.tsx';
+import { AskText, Dialog } from './ask-text.tsx';
+import type { ShownTask } from './page.tsx';
+import styles from './task.module.css';
+import { UndoLanding } from './undo-landing.tsx';
+
+const VERBS = [
+  'review',
+  'work',
+  'pause',
+  'resume',
+  'restart',
+  'merge',
+  'undo',
+  'move',
+  'cancel',
+  'delete',
+] as const;
+
+type Verb = (typeof VERBS)[number];
+
+export function Actions({ task }: { readonly task: ShownTask }) {
+  const first = likelyVerbs(task);
+  const others = VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, task));
+  return (
+    <section className={styles.actions} aria-label="Actions">
+      {first.map((verb, at) => (
+        <ActionButton key={verb} verb={verb} task={task} isMain={at === 0} />
+      ))}
+      {others.length > 0 && (
+        <details>
+          <summary>More</summary>
+          <div className={styles.others}>
+            {others.map((verb) => (
+              <ActionButton key={verb} verb={verb} task={task} />
+            ))}
+          </div>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function likelyVerbs(task: ShownTask): readonly Verb[] {
+  return statusCommands(task.status).filter((verb): verb is Verb => isVerb(verb) && isPossible(verb, task));
+}
+
+/** It is the same as a button of `Actions` that is always shown. */
+export function isAmongActions(task: ShownTask, command: string): boolean {
+  const [, verb = '', id] = /^copse (\w+) (\S+)/.exec(command) ?? [];
+  return id === task.id && isVerb(verb) && likelyVerbs(task).includes(verb) && !command.includes('--now');
+}
+
+/** A command of `copse why`: a button where this page can do it, otherwise the text for a terminal. */
+export function CommandButton({ task, command }: { readonly task: ShownTask; readonly command: string }) {
+  const [line = '', note] = command.split(' # ');
+  const [, verb = '', id] = /^copse (\w+)(?: (\S+))?/.exec(line) ?? [];
+  const isOwn = id === task.id && isVerb(verb) && isPossible(verb, task) && !line.includes('--now');
+  return (
+    <>
+      {isOwn ? <ActionButton verb={verb} task={task} label={line} /> : <code>{line}</code>}
+      {note !== undefined && <span className={styles.faint}> {note}</span>}
+    </>
+  );
+}
+
+function isVerb(text: string): text is Verb {
+  return (VERBS as readonly string[]).includes(text);
+}
+
+function isPossible(verb: Verb, { status, landed, undone }: ShownTask): boolean {
+  switch (verb) {
+    case 'review':
+      return status === 'in_review' || status === 'needs_attention';
+    case 'work':
+      return status === 'ready' || status === 'needs_attention' || status === 'in_review';
+    case 'undo':
+      return status === 'done' && landed !== null && undone === null;
+    default:
+      return isAllowed(verb, status);
+  }
+}
+
+interface ButtonProps {
+  readonly verb: Verb;
+  readonly task: ShownTask;
+  readonly isMain?: boolean;
+  readonly label?: string;
+}
+
+function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
+  const [, setSearch] = useSearchParams();
+  const { id } = task;
+  const command = `copse ${verb} ${id}`;
+  const common = { command, isMain };
+  switch (verb) {
+    case 'review':
+      return (
+        <button
+          type="button"
+          className={styles.button}
+          data-main={isMain}
+          title={command}
+          onClick={() => setSearch({ part: 'changes' })}
+        >
+          {label ?? 'Review the changes'}
+        </button>
+      );
+    case 'work':
+      return (
+        <Act
+          {...common}
+          name="task.work"
+          input={{ task: id }}
+          label={label ?? 'Take it by hand'}
+          done={({ worktree }) => ({ text: `You work on ${id} in ${worktree ?? 'your checkout'}.` })}
+        />
+      );
+    case 'pause':
+      return (
+        <Act
+          {...common}
+          name="task.pause"
+          input={{ task: id }}
+          label={label ?? 'Pause'}
+          done={() => ({ text: `${id} is paused.` })}
+        />
+      );
+    case 'resume':
+      return (
+        <WithText
+          {...common}
+          id={id}
+          name="task.resume"
+          field="message"
+          label={label ?? 'Resume'}
+          question="What its agent is told (may be empty)"
+        />
+      );
+    case 'restart':
+      return (
+        <WithText
+          {...common}
+          id={id}
+          name="task.restart"
+          field="answer"
+          label={label ?? (task.status === 'stuck' ? 'Answer and restart' : 'Restart')}
+          question="The answer to its question (may be empty)"
+        />
+      );
+    case 'merge':
+      return (
+        <Act
+          {...common}
+          name="task.merge"
+          input={{ tasks: [id], waitSeconds: 0 }}
+          label={label ?? 'Merge'}
+          done={({ landings: [first] }) => ({
+            text:
+              first === undefined || first.landing === 'waits'
+                ? `${id} is in the queue.`
+                : `${id}: ${first.landing}.`,
+            isProblem: first?.landing === 'refused',
+          })}
+        />
+      );
+    case 'undo':
+      return <UndoLanding id={id} label={label ?? 'Undo the landing'} isMain={isMain} />;
+    case 'move':
+      return <Move id={id} label={label ?? 'Move'} />;
+    case 'cancel':
+      return (
+        <Act
+          {...common}
+          name="task.cancel"
+          input={{ task: id }}
+          label={label ?? 'Cancel'}
+          done={() => ({ text: `${id} is cancelled.` })}
+        />
+      );
+    case 'delete':
+      return (
+        <Act
+          {...common}
+          name="task.delete"
+          input={{ tasks: [id] }}
+          label={label ?? 'Delete'}
+          done={() => ({ text: `${id} is deleted.` })}
+        />
+      );
+    default:
+      throw new Error(`No button for ${String(verb satisfies never)}`);
+  }
+}
+
+interface WithTextProps {
+  readonly id: string;
+  readonly name: 'task.resume' | 'task.restart';
+  readonly field: 'message' | 'answer';
+  readonly label: string;
+  readonly command: string;
+  readonly question: string;
+  readonly isMain: boolean;
+}
+
+function WithText({ id, name, field, label, command, question, isMain }: WithTextProps) {
+  const [isBusy, perform] = usePerform();
+  return (
+    <AskText
+      label={label}
+      command={command}
+      question={question}
+      isMain={isMain}
+      isBusy={isBusy}
+      onText={(text) =>
+        perform(name, { task: id, ...(text.trim() !== '' && { [field]: text }) }, ({ agent }) => ({
+          text: agent === null ? `${id} waits for a free agent.` : `${agent} works on ${id}.`,
+        }))
+      }
+    />
+  );
+}
+
+function Move({ id, label }: { readonly id: string; readonly label: string }) {
+  const nodes = [...useRecords('node').values()].filter(({ leftAt }) => leftAt === null);
+  const [to, setTo] = useState('');
+  const [isBusy, perform] = usePerform();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const chosen = to === '' ? (nodes[0]?.id ?? '') : to;
+  return (
+    <Dialog
+      dialog={dialog}
+      label={label}
+      command={`copse move ${id} --to …`}
+      title={`Move ${id} to another node`}
+      isBusy={isBusy}
+      onSubmit={() => perform('task.move', { task: id, to: chosen }, () => ({ text: `${id} moves.` }))}
+    >
+      <label>
+        Node{' '}
+        <select value={chosen} onChange={({ target }) => setTo(target.value)}>
+          {nodes.map(({ id: node, name }) => (
+            <option key={node} value={node}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </Dialog>
+  );
+}

@@ -1,0 +1,122 @@
+/** The answer to finished work: approve the commit that is shown, or send it back with all comments at once. */
+
+import { useId, useState } from 'react';
+
+import { counted, shown } from '../../../../../copse/src/kernel/text.ts';
+import { reviewComment } from '../../../../../copse/src/review/rules/line-comments.ts';
+import { usePerform } from '../../../parts/act.tsx';
+import { useToast } from '../../../parts/toasts.tsx';
+import { useDesk } from '../../../store/hooks.tsx';
+import { Problem } from '../../../api/problem.ts';
+import type { ShownTask } from '../page.tsx';
+import taskStyles from '../task.module.css';
+import styles from './changes.module.css';
+import type { Draft, useKept } from './kept.ts';
+
+interface AnswerProps {
+  readonly task: ShownTask;
+  readonly head: string;
+  readonly kept: ReturnType<typeof useKept>[0];
+  readonly keep: ReturnType<typeof useKept>[1];
+  /** Asks for the commit of the branch again. */
+  readonly onLook: () => void;
+}
+
+export function Answer({ task: { id, status }, head, kept, keep, onLook }: AnswerProps) {
+  const { client } = useDesk();
+  const toast = useToast();
+  const [isBusy, perform] = usePerform();
+  const [isApproving, setApproving] = useState(false);
+  const field = useId();
+  const { drafts, comment } = kept;
+  const lines = drafts.map((draft) => draft.comment);
+  const of = headOf(drafts);
+  const text = reviewComment({ comment, lines, head: of });
+  const canAnswer = status === 'in_review' || status === 'needs_attention';
+  if (!canAnswer)
+    return drafts.length === 0 ? null : (
+      <p
+        className={styles.answer}
+      >{`${counted(drafts.length, 'comment')} not sent: it waits for no review now.`}</p>
+    );
+  const approve = async () => {
+    if (isBusy || isApproving) return;
+    setApproving(true);
+    try {
+      const { target } = await client.call('review.approve', { task: id, head });
+      toast({ text: `Approved: ${head.slice(0, 10)} lands on ${target} through the queue.` });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      toast({ text: error.message, isProblem: true, next: error.next });
+      // The page keeps what was read, and says if there is a newer commit.
+      onLook();
+    } finally {
+      setApproving(false);
+    }
+  };
+  return (
+    <section className={styles.answer} aria-label="Your answer">
+      <label htmlFor={field}>A comment on the whole</label>
+      <textarea
+        id={field}
+        rows={2}
+        value={comment}
+        onChange={({ target }) => keep({ comment: target.value })}
+      />
+      {drafts.length > 0 && (
+        <details>
+          <summary>{`${counted(drafts.length, 'comment')} on lines: what its agent gets`}</summary>
+          <pre className={taskStyles.text}>{shown(text)}</pre>
+        </details>
+      )}
+      <div className={taskStyles.others}>
+        {status === 'in_review' && (
+          <button
+            type="button"
+            className={taskStyles.button}
+            data-main={drafts.length === 0}
+            aria-disabled={isBusy || isApproving}
+            title={`copse review ${id} --approve --head ${head.slice(0, 10)}`}
+            onClick={() => void approve()}
+          >
+            {`Approve ${head.slice(0, 10)}`}
+          </button>
+        )}
+        <button
+          type="button"
+          className={taskStyles.button}
+          data-main={drafts.length > 0}
+          aria-disabled={isBusy || text.trim() === ''}
+          title={`copse review ${id} --send-back "…"`}
+          onClick={() => {
+            if (isBusy || text.trim() === '') return;
+            perform(
+              'review.send_back',
+              {
+                task: id,
+                ...(comment.trim() !== '' && { comment }),
+                lines,
+                ...(of !== undefined && { head: of }),
+              },
+              ({ agent }) => ({
+                text:
+                  agent === null
+                    ? `Sent back: ${id} waits for a free agent.`
+                    : `Sent back: ${agent} goes on.`,
+              }),
+              () => keep({ drafts: [], comment: '' }),
+            );
+          }}
+        >
+          {drafts.length === 0 ? 'Send back' : `Send back with ${counted(drafts.length, 'comment')}`}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** Undefined when comments are on lines of several commits. */
+function headOf(drafts: readonly Draft[]): string | undefined {
+  const heads = new Set(drafts.map(({ head }) => head));
+  return heads.size === 1 ? [...heads][0] : undefined;
+}

@@ -1,0 +1,142 @@
+/** Assignment, accept commands, ledger, results and cost. All of it is text of people and agents, shown as text. */
+
+import { useState } from 'react';
+import { Link } from 'wouter';
+
+import { dollarsText, sizeText, tokensText } from '../../../../copse/src/explain/rules/amounts.ts';
+import { shown } from '../../../../copse/src/kernel/text.ts';
+import { tokensOf } from '../../../../copse/src/kernel/usage.ts';
+import { brief, clipped } from '../../parts/clipped.ts';
+import { Problem } from '../../api/problem.ts';
+import { useToast } from '../../parts/toasts.tsx';
+import { useDesk } from '../../store/hooks.tsx';
+import type { ShownTask } from './page.tsx';
+import { Since } from './since.tsx';
+import styles from './task.module.css';
+
+export function Details({ task }: { readonly task: ShownTask }) {
+  const { body = '', accept, ledger, artifacts, usage, dependsOn, dependants, areas } = task;
+  return (
+    <div className={styles.details}>
+      <section>
+        <h2>Assignment</h2>
+        {body === '' ? (
+          <p className={styles.faint}>It has no text besides its title.</p>
+        ) : (
+          <pre className={styles.text}>{clipped(body)}</pre>
+        )}
+      </section>
+      <section>
+        <h2>Accept commands</h2>
+        {accept.length === 0 && <p className={styles.faint}>None of its own.</p>}
+        <ul>
+          {accept.map((command) => (
+            <li key={command}>
+              <code>{brief(command)}</code>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section>
+        <h2>Cost</h2>
+        {usage === null ? (
+          <p className={styles.faint}>No agent reported usage.</p>
+        ) : (
+          <p>
+            {tokensText(tokensOf(usage))}
+            {usage.dollars !== null && ` · ${dollarsText(usage.dollars)}`}
+          </p>
+        )}
+      </section>
+      <TaskLinks title="Waits for" ids={dependsOn} />
+      <TaskLinks title="Waited for by" ids={dependants} />
+      {areas.length > 0 && (
+        <section>
+          <h2>Areas</h2>
+          <p>{areas.map((area) => brief(area)).join(', ')}</p>
+        </section>
+      )}
+      <section>
+        <h2>Ledger</h2>
+        {ledger.length === 0 && <p className={styles.faint}>No decision or learning was noted.</p>}
+        <ul className={styles.entries}>
+          {ledger.map(({ id, kind, text, at }) => (
+            <li key={id}>
+              <span className={styles.faint}>
+                {kind} · <Since at={at} />
+              </span>
+              <pre className={styles.text}>{clipped(text)}</pre>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section>
+        <h2>Results</h2>
+        {artifacts.length === 0 && <p className={styles.faint}>It has none yet.</p>}
+        <ul className={styles.entries}>
+          {artifacts.map((artifact) => (
+            <Artifact key={artifact.id} artifact={artifact} />
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+function TaskLinks({ title, ids }: { readonly title: string; readonly ids: readonly string[] }) {
+  if (ids.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <p>
+        {ids.map((id) => (
+          <Link key={id} href={`/tasks/${id}`} className={styles.link}>
+            {id}
+          </Link>
+        ))}
+      </p>
+    </section>
+  );
+}
+
+/** A page of a file that may be a program or an image is saved, never opened in this page. */
+function Artifact({ artifact }: { readonly artifact: ShownTask['artifacts'][number] }) {
+  const { client } = useDesk();
+  const toast = useToast();
+  const [text, setText] = useState<string>();
+  const { id, kind, address, title, at, content } = artifact;
+  const open = async () => {
+    try {
+      const page = await client.call('artifact.content', { artifact: id });
+      const bytes = Uint8Array.from(atob(page.content), (letter) => letter.codePointAt(0) ?? 0);
+      const more = page.next === null ? '' : `\n… (${sizeText(page.bytes)} in all)`;
+      setText(`${new TextDecoder().decode(bytes)}${more}`);
+    } catch (error) {
+      const next = error instanceof Problem ? error.next : [];
+      toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
+    }
+  };
+  return (
+    <li>
+      <span className={styles.faint}>
+        {kind} · <Since at={at} />
+      </span>
+      <p>
+        {title !== null && `${shown(title)}: `}
+        <code>{shown(content?.name ?? address)}</code>
+        {content && ` (${sizeText(content.bytes)})`}{' '}
+        {content && text === undefined && (
+          <button
+            type="button"
+            className={styles.more}
+            title={`copse artifact show ${id}`}
+            onClick={() => void open()}
+          >
+            Show its content
+          </button>
+        )}
+      </p>
+      {text !== undefined && <pre className={`${styles.text} ${styles.code}`}>{shown(text)}</pre>}
+    </li>
+  );
+}

@@ -1,0 +1,81 @@
+/** Undoes a landing after a look at what that would revert. */
+
+import { useRef, useState } from 'react';
+
+import { counted, shown } from '../../../../copse/src/kernel/text.ts';
+import type { OutputOf } from '../../api/operations.ts';
+import { Problem } from '../../api/problem.ts';
+import { usePerform } from '../../parts/act.tsx';
+import { useDesk } from '../../store/hooks.tsx';
+import { Dialog } from './ask-text.tsx';
+import { shownPath } from './changes/patch.ts';
+import styles from './task.module.css';
+
+type Preview = OutputOf<'landing.preview_undo'>;
+
+interface UndoProps {
+  readonly id: string;
+  readonly label: string;
+  readonly isMain: boolean;
+}
+
+export function UndoLanding({ id, label, isMain }: UndoProps) {
+  const { client } = useDesk();
+  const [preview, setPreview] = useState<Preview | Problem>();
+  const [isBusy, perform] = usePerform();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const look = () => {
+    client.call('landing.preview_undo', { task: id }).then(setPreview, (error: unknown) => {
+      if (error instanceof Problem) setPreview(error);
+    });
+  };
+  return (
+    <Dialog
+      dialog={dialog}
+      label={label}
+      command={`copse undo ${id}`}
+      title={`Undo the landing of ${id}`}
+      isMain={isMain}
+      isBusy={isBusy}
+      onOpen={look}
+      onSubmit={() =>
+        perform('landing.undo', { task: id }, ({ undo }) => ({
+          text: undo === null ? `${id} is undone.` : `${undo.id} undoes ${id}: ${shown(undo.title)}`,
+        }))
+      }
+    >
+      <div className={styles.preview}>
+        {preview === undefined && <p>Reading what would be reverted …</p>}
+        {preview instanceof Problem && <p role="alert">{preview.message}</p>}
+        {preview !== undefined && !(preview instanceof Problem) && <What preview={preview} />}
+      </div>
+    </Dialog>
+  );
+}
+
+const MOST_FILES = 20;
+
+function What({ preview: { target, commits, files, inserted, deleted } }: { readonly preview: Preview }) {
+  return (
+    <>
+      <p>
+        {`This reverts ${counted(commits.length, 'commit')} on ${shown(target)}: ${counted(files.length, 'file')}, +${inserted} -${deleted}.`}
+      </p>
+      <ul>
+        {commits.map((commit) => (
+          <li key={commit.id}>
+            <code>{commit.id.slice(0, 10)}</code> {shown(commit.subject)}
+          </li>
+        ))}
+      </ul>
+      <ul>
+        {files.slice(0, MOST_FILES).map(({ path }) => (
+          <li key={path}>
+            <code>{shownPath(path)}</code>
+          </li>
+        ))}
+        {files.length > MOST_FILES && <li>{`and ${files.length - MOST_FILES} more`}</li>}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+/** A button for an operation. It shows the command that does the same, and asks first where the operation destroys. */
+
+import { useRef, useState } from 'react';
+
+import { type InputOf, type OperationName, type OutputOf, operationOf } from '../api/operations.ts';
+import { Problem } from '../api/problem.ts';
+import { shown } from '../../../copse/src/kernel/text.ts';
+import { useDesk } from '../store/hooks.tsx';
+import styles from './act.module.css';
+import { type Toast, useToast } from './toasts.tsx';
+
+interface ActProps<N extends OperationName> {
+  readonly name: N;
+  readonly input: InputOf<N>;
+  readonly label: string;
+  /** The whole command line that does the same. */
+  readonly command: string;
+  readonly done: (output: OutputOf<N>) => Toast;
+  readonly onDone?: () => void;
+  readonly isMain?: boolean;
+}
+
+export function Act<N extends OperationName>(props: ActProps<N>) {
+  const { name, input, label, command, isMain = false } = props;
+  const { destroys } = operationOf(name);
+  const [isBusy, perform] = usePerform();
+  const question = useRef<HTMLDialogElement>(null);
+  const act = () => perform(name, input, props.done, props.onDone);
+  return (
+    <>
+      <button
+        type="button"
+        className={styles.act}
+        data-main={isMain}
+        aria-disabled={isBusy}
+        title={shown(command)}
+        onClick={() => {
+          if (isBusy) return;
+          if (destroys) question.current?.showModal();
+          else act();
+        }}
+      >
+        {label}
+      </button>
+      {destroys && (
+        <dialog ref={question} className={styles.question} aria-label={destroys.title}>
+          <form
+            method="dialog"
+            onSubmit={(event) => {
+              event.preventDefault();
+              question.current?.close();
+              act();
+            }}
+          >
+            <p>{destroys.title}?</p>
+            <p>{destroys.undo}</p>
+            <code>{shown(command)}</code>
+            <div className={styles.buttons}>
+              <button type="submit" className={styles.act} data-main="true">
+                {label}
+              </button>
+              <button type="button" className={styles.act} onClick={() => question.current?.close()}>
+                Leave it
+              </button>
+            </div>
+          </form>
+        </dialog>
+      )}
+    </>
+  );
+}
+
+type Perform = <N extends OperationName>(
+  name: N,
+  input: InputOf<N>,
+  done: (output: OutputOf<N>) => Toast,
+  onDone?: () => void,
+) => void;
+
+/** Calls an operation and shows what came of it. */
+export function usePerform(): readonly [boolean, Perform] {
+  const { client } = useDesk();
+  const toast = useToast();
+  const [isBusy, setBusy] = useState(false);
+  const perform = async <N extends OperationName>(
+    name: N,
+    input: InputOf<N>,
+    done: (output: OutputOf<N>) => Toast,
+    onDone?: () => void,
+  ) => {
+    setBusy(true);
+    try {
+      toast(done(await client.call(name, input)));
+      onDone?.();
+    } catch (error) {
+      const next = error instanceof Problem ? error.next : [];
+      toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return [isBusy, (...given) => void perform(...given)];
+}

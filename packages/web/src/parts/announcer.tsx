@@ -1,0 +1,30 @@
+/** Says what happened to those who cannot see it, politely: after what is being read. */
+
+import { type PropsWithChildren, createContext, use, useCallback, useState } from 'react';
+
+const AnnounceContext = createContext<(text: string) => void>(() => {});
+
+export function useAnnounce(): (text: string) => void {
+  return use(AnnounceContext);
+}
+
+export function Announcer({ children }: PropsWithChildren) {
+  const [text, setText] = useState('');
+  const announce = useCallback((said: string) => setText(said), []);
+  return (
+    <AnnounceContext value={announce}>
+      {children}
+      <p role="status" aria-live="polite" style={HIDDEN}>
+        {text}
+      </p>
+    </AnnounceContext>
+  );
+}
+
+const HIDDEN = {
+  position: 'absolute',
+  width: 1,
+  height: 1,
+  overflow: 'hidden',
+  clipPath: 'inset(50%)',
+} as const;

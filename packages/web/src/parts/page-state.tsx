@@ -1,0 +1,52 @@
+/** A page before its first answer, without anything to show, and after a refusal. */
+
+import type { ReactNode } from 'react';
+
+import { Problem } from '../api/problem.ts';
+import { useConnection, useDesk } from '../store/hooks.tsx';
+import styles from './page-state.module.css';
+
+export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className={styles.state}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <p className={`${styles.state} ${styles.loading}`} aria-busy="true">
+      Reading {what} …
+    </p>
+  );
+}
+
+export function Refused({ problem, onAgain }: { readonly problem: Problem; readonly onAgain: () => void }) {
+  return (
+    <section className={styles.state} role="alert">
+      <h2>{problem.message}</h2>
+      {problem.next.map((command) => (
+        <code key={command}>{command}</code>
+      ))}
+      <button type="button" onClick={onAgain}>
+        Try again
+      </button>
+    </section>
+  );
+}
+
+/** A page of records before the first snapshot: an empty world says nothing about the board. */
+export function NotReadYet({ what }: { readonly what: string }) {
+  const { live } = useDesk();
+  if (useConnection() !== 'away') return <Loading what={what} />;
+  return <Refused problem={live.problem ?? notRead} onAgain={() => live.hurry()} />;
+}
+
+const notRead = new Problem({
+  code: 'unreachable',
+  status: 0,
+  detail: 'The board could not be read.',
+  next: ['copse serve'],
+});

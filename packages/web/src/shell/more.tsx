@@ -1,0 +1,39 @@
+/** On a phone: the pages that have no place in the bar, search, keys and the connection. */
+
+import { Link } from 'wouter';
+
+import { Dialog } from '../parts/dialog.tsx';
+import { ConnectionMark } from './connection.tsx';
+import { isFirst, pageEntries } from './pages.ts';
+import type { Opened } from './shell.tsx';
+import styles from './shell.module.css';
+
+interface MoreProps {
+  readonly onOpen: (what: Opened) => void;
+  readonly onClose: () => void;
+}
+
+export function More({ onOpen, onClose }: MoreProps) {
+  return (
+    <Dialog label="More" onClose={onClose}>
+      <nav className={styles.others} aria-label="More pages">
+        {pageEntries
+          .filter(({ path }) => !isFirst(path))
+          .map(({ path, title }) => (
+            <Link key={path} href={path} className={styles.entry}>
+              {title}
+            </Link>
+          ))}
+      </nav>
+      <div className={styles.others}>
+        <button type="button" className={styles.tool} onClick={() => onOpen('palette')}>
+          Search pages, tasks and commands
+        </button>
+        <button type="button" className={styles.tool} onClick={() => onOpen('help')}>
+          Keys
+        </button>
+      </div>
+      <ConnectionMark />
+    </Dialog>
+  );
+}

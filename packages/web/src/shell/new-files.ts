@@ -1,0 +1,46 @@
+/**
+ * A part of the page could not be loaded. After an upgrade its file is gone and has another name, so the page is loaded again,
+ * once: a file that is missing for another reason must not make it load for ever. While the server is away, it waits.
+ */
+
+const KEY = 'copse.reloaded';
+const ONCE_IN_MS = 60_000;
+const LOOK_EVERY_MS = 1_000;
+
+let isAhead = false;
+
+/** Loads what nobody asked for yet: if it is not there, nothing is loaded again under the hands of a person. */
+export async function loadAhead(load: () => Promise<unknown>): Promise<void> {
+  isAhead = true;
+  try {
+    await load();
+  } catch {
+    // It is loaded when it is opened.
+  } finally {
+    isAhead = false;
+  }
+}
+
+export function reloadOnceForNewFiles(): void {
+  let isWaiting = false;
+  addEventListener('vite:preloadError', () => {
+    if (isAhead || isWaiting || Date.now() - Number(sessionStorage.getItem(KEY)) < ONCE_IN_MS) return;
+    isWaiting = true;
+    void reloadWhenServed();
+  });
+}
+
+async function reloadWhenServed(): Promise<void> {
+  while (!(await hasServer())) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  sessionStorage.setItem(KEY, String(Date.now()));
+  location.reload();
+}
+
+/** Without a server the browser would show a page of its own in place of this one. */
+export async function hasServer(): Promise<boolean> {
+  try {
+    return (await fetch('/healthz', { method: 'HEAD', cache: 'no-store' })).ok;
+  } catch {
+    return false;
+  }
+}
