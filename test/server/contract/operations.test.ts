@@ -75,6 +75,13 @@ describe('input', () => {
       { title: 'x', dependsOn: Array.from({ length: 1_001 }, () => 1) },
       'The field "dependsOn" must have at most 1000 entries.',
     ],
+    [
+      'POST /tasks',
+      { title: 'x', body: 'half \ud800' },
+      'The field "body" has half a character (a lone surrogate).',
+    ],
+    ['GET /events/page?after=x', undefined, 'after must be an event number, not "x".'],
+    ['GET /cost?since=x', undefined, 'since must be a time like'],
     ['POST /tasks/delete', { tasks: [] }, 'The field "tasks" must have at least 1 entry.'],
   ])('%s %j is refused: %s', async (request, body, sentence) => {
     const last = await served.board.lastEvent();
@@ -139,7 +146,9 @@ describe('an error', () => {
     ['GET /no/such/path', 404, 'not_found'],
     ['GET /tasks/cp-x/pause', 405, 'method_not_allowed'],
     ['PUT /tasks', 405, 'method_not_allowed'],
-    ['GET /tasks?limit=1&limit=2', 404, 'not_found'],
+    ['GET /tasks?limit=1&limit=2', 400, 'usage'],
+    ['GET /tasks/', 400, 'usage'],
+    ['GET /tasks/%zz', 400, 'usage'],
   ])('%s: %i %s', async (request, status, code) => {
     const got = await call(served, request);
     expect({ status: got.status, ...(JSON.parse(got.body) as Problem) }).toMatchObject({ status, code });

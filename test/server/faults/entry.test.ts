@@ -1,5 +1,5 @@
 /**
- * Attacks on a real server on loopback. Each was seen to succeed with its check removed (docs/decisions/0051).
+ * Attacks on a real server on loopback. Each is seen to succeed with its check removed: `npm run test:attacks`.
  *
  * An attacker is a page in the person's browser, a program of an agent on another port, or a client that sends
  * too much, too slowly or too often. The one who has the token may do everything.
@@ -50,7 +50,8 @@ function isWell(): Promise<number> {
 // promise: server-entry
 describe('without a token', () => {
   test.each([
-    ['GET', '/'],
+    ['POST', '/'],
+    ['GET', '/assets/page.js'],
     ['GET', '/api/v1/snapshot'],
     ['GET', '/api/v1/events?after=0'],
     ['POST', '/api/v1/ticket'],
@@ -92,8 +93,51 @@ describe('without a token', () => {
 
   test('/healthz says ok and nothing else', async () => {
     expect(await ask(served, '/healthz', { token: false })).toMatchObject({ status: 200, body: 'ok\n' });
+    const head = await ask(served, '/healthz', { token: false, method: 'HEAD' });
+    expect(head).toMatchObject({ status: 200, body: '', headers: { 'content-length': '3' } });
+  });
+
+  test('a used code is answered with the same bytes, and told once to the person', async () => {
+    const code = served.server.keys.newCode();
+    const enter = (given: string): Asked => ({
+      method: 'POST',
+      body: JSON.stringify({ code: given }),
+      token: false,
+    });
+    expect((await ask(served, '/api/v1/enter', enter(code))).status).toBe(200);
+    const told = () => served.problems.filter((text) => text.includes('used already'));
+    await expectRefused('/api/v1/enter', enter('wrong'));
+    expect(told()).toEqual([]);
+    await expectRefused('/api/v1/enter', enter(code));
+    await expectRefused('/api/v1/enter', enter(code));
+    expect(told()).toEqual([
+      'A code that was used already was tried. If both were not you, another program has a token: start copse serve anew.',
+    ]);
   });
 });
+
+test('an offer of another protocol is ignored: the request is answered as it is', async () => {
+  const { token } = served.server.keys;
+  const head = (authorization: string) =>
+    `GET /api/v1/snapshot HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n${authorization}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAA\r\n\r\n`;
+  const known = await sendRaw(served.port, head(`Authorization: Bearer ${token}\r\n`)).ended;
+  expect(known).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*"tasks":\[/);
+  const stranger = await sendRaw(served.port, head('')).ended;
+  expect(stranger).toMatch(/^HTTP\/1\.1 401 /);
+  expect(stranger).toContain(refused);
+});
+
+test('HEAD is answered as GET without a body, and a stream has none', async () => {
+  const got = await ask(served, '/api/v1/snapshot');
+  const head = await ask(served, '/api/v1/snapshot', { method: 'HEAD' });
+  expect(head).toMatchObject({ status: 200, body: '', headers: { etag: got.headers['etag'] } });
+  expect((await ask(served, '/api/v1/events', { method: 'HEAD' })).status).toBe(405);
+  await expectRefusedHead();
+});
+
+async function expectRefusedHead(): Promise<void> {
+  expect((await ask(served, '/api/v1/snapshot', { method: 'HEAD', token: false })).status).toBe(401);
+}
 
 // promise: server-entry
 describe('a page in the person’s browser, even with the token', () => {
@@ -176,6 +220,19 @@ describe('a WebSocket', () => {
     const first = await openSocket(served, `?ticket=${ticket}`);
     expect(first.kind).toBe('open');
     expectClosed(await openSocket(served, `?ticket=${ticket}`));
+    if (first.kind === 'open') first.socket.terminate();
+  });
+
+  test('for the output of a session needs a ticket, too', async () => {
+    const open = (query: string, headers = {}) =>
+      openSocket(served, query, headers, '/api/v1/tasks/cp-aaaa/output');
+    expectClosed(await open(''));
+    expectClosed(await open(`?ticket=${served.server.keys.token}`));
+    const ticket = await ticketOf(served);
+    expectClosed(await open(`?ticket=${ticket}`, { origin: 'http://localhost:3000' }));
+    const first = await open(`?ticket=${ticket}`);
+    expect(first.kind).toBe('open');
+    expectClosed(await open(`?ticket=${ticket}`));
     if (first.kind === 'open') first.socket.terminate();
   });
 
@@ -310,6 +367,17 @@ test('a text of a client cannot write a header', async () => {
   }
 });
 
+test('a text of a client cannot write a header of a refused upgrade, which the server writes by hand', async () => {
+  const query = `?ticket=${await ticketOf(served)}&after=0%0d%0aSet-Cookie:%20a=b`;
+  const { ended } = sendRaw(
+    served.port,
+    `GET /api/v1/stream${query} HTTP/1.1\r\nHost: localhost:${served.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+  );
+  const [head = ''] = (await ended).split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 400 /);
+  expect(head).not.toMatch(/set-cookie/i);
+});
+
 describe('a request that is no request', () => {
   const host = () => `Host: localhost:${served.port}\r\n`;
   const token = () => `Authorization: Bearer ${served.server.keys.token}\r\n`;
@@ -353,8 +421,8 @@ describe('a request that is no request', () => {
     expect(await isWell()).toBe(200);
   });
 
-  test('with an address of more than 2 KB has no path', async () => {
-    expect(await ask(served, `/api/v1/snapshot?x=${'x'.repeat(3_000)}`)).toMatchObject({ status: 404 });
+  test('with an address of more than 2 KB is refused, and told why', async () => {
+    expect(await ask(served, `/api/v1/snapshot?x=${'x'.repeat(3_000)}`)).toMatchObject({ status: 400 });
   });
 
   test('a tunnel is not opened', async () => {
@@ -428,6 +496,21 @@ test('of 300 clients that come at once, more than the limit are closed at the do
       (got) => got.status,
       () => 0,
     );
+});
+
+test('requests that wait for a board that is away are bounded, and the rest is told that nothing was done', async () => {
+  await using waiting = await newServed({
+    limits: { headersMs: 50, requestMs: 50, working: 3 },
+    board: (board) =>
+      new Proxy(board, {
+        get: (target, name) =>
+          name === 'countByStatus' ? () => new Promise(() => {}) : boundTo(target, name),
+      }),
+  });
+  for (let count = 0; count < 3; count += 1)
+    expect(JSON.parse((await ask(waiting, '/metrics')).body)).toMatchObject({ code: 'late' });
+  expect(JSON.parse((await ask(waiting, '/metrics')).body)).toMatchObject({ status: 503, code: 'busy' });
+  expect((await ask(waiting, '/healthz', { token: false })).status).toBe(200);
 });
 
 test('a handler that fails answers, and the server goes on', async () => {

@@ -16,7 +16,7 @@ import { type Door, RandomClient } from '../../support/server/random-client.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 
 const area = newArea();
-const LIVES = often({ short: 12, long: 200, variable: 'COPSE_LIVES' });
+const LIVES = often({ short: 12, long: 50, variable: 'COPSE_LIVES' });
 const SEED = Number(process.env['COPSE_SEED'] ?? 1);
 /** As many clients as pages that are open at once. */
 const AT_ONCE = 25;
@@ -35,7 +35,7 @@ async function serve(cwd: string, home: string, port: string) {
     await Promise.race([once(child.stdout ?? child, 'data'), ended]);
   }
   const [, said = ''] = /:(\d+)\/api\/v1;/.exec(printed) ?? [];
-  const header = readFileSync(path.join(home, '.cache/copse-serve', `${said}.header`), 'utf8');
+  const header = readFileSync(path.join(home, '.cache/copse-serve', `127.0.0.1-${said}.header`), 'utf8');
   const [authorization = ''] = /Bearer \S+/.exec(header) ?? [];
   return { child, ended, port: said, door: { port: Number(said), authorization } };
 }

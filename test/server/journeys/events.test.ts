@@ -102,6 +102,7 @@ test('two streams and a WebSocket end with the events that the command line wrot
     ...context,
     receive: () => Promise.reject(new Error('no triggers')),
     withAccess: () => Promise.reject(new Error('no operations')),
+    webFolder: '/nowhere',
     host: '127.0.0.1',
     port: 0,
     tls: null,

@@ -2,15 +2,26 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { describe, expect, test } from 'vitest';
 
 import { projectRoot } from '../../guards/working-copy.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
-import { copse, finished, newArea, newRepository, plainEnv, startCopse } from '../../support/cli.ts';
+import { answer, copse, finished, newArea, newRepository, plainEnv, startCopse } from '../../support/cli.ts';
 
 const area = newArea();
 
@@ -25,9 +36,13 @@ interface Serving {
   readonly ended: ReturnType<typeof finished>;
 }
 
-async function serve(argv: readonly string[] = ['--port', '0'], cwd = newRepository(area)): Promise<Serving> {
-  const home = mkdtempSync(path.join(area, 'home '));
-  const child = startCopse(['serve', ...argv], { cwd, env: { HOME: home } });
+async function serve(
+  argv: readonly string[] = ['--port', '0'],
+  cwd = newRepository(area),
+  home = mkdtempSync(path.join(area, 'home ')),
+  env: Readonly<Record<string, string>> = {},
+): Promise<Serving> {
+  const child = startCopse(['serve', ...argv], { cwd, env: { ...env, HOME: home } });
   closeAtEnd(() => child.kill('SIGKILL'));
   let printed = '';
   child.stdout?.on('data', (text: Buffer) => (printed += text.toString()));
@@ -38,17 +53,20 @@ async function serve(argv: readonly string[] = ['--port', '0'], cwd = newReposit
     await Promise.race([once(child.stdout ?? child, 'data'), ended]);
   }
   const [, url = '', code = ''] =
-    /^Serving the board at (\S+)\/api\/v1; .*\n.* the code (\S+)$/m.exec(printed) ?? [];
-  const file = path.join(home, '.cache/copse-serve', `${new URL(url).port}.header`);
+    /^Serving the board at (\S+)\/api\/v1; [^]*#code=(\S+)$/m.exec(printed) ?? [];
+  const { hostname, port } = new URL(url);
+  const host = hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '_');
+  const file = path.join(home, '.cache/copse-serve', `${host}-${port}.header`);
   return { child, home, cwd, url, code, file, printed: () => printed, ended };
 }
 
 // promise: server-secrets
 test('it prints a code, keeps the token in a private file, and ends with a signal', async () => {
-  const { child, url, code, file, home, printed, ended } = await serve();
+  const { child, url, code, file, home, cwd, printed, ended } = await serve();
   expect(printed()).toBe(
     `Serving the board at ${url}/api/v1; Ctrl+C stops.\n` +
-      `  For another program, once, within 5 minutes: the code ${code}\n` +
+      `  Repository: ${cwd}\n` +
+      `  Open once in a browser, within 5 minutes: ${url}/#code=${code}\n` +
       `  curl -H @'${file}' ${url}/api/v1/snapshot\n`,
   );
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -69,14 +87,53 @@ test('it prints a code, keeps the token in a private file, and ends with a signa
   expect(exit).toBe(0);
   // A second, and what a busy machine adds.
   expect(performance.now() - began).toBeLessThan(10_000);
-  expect(readdirSync(path.join(home, '.cache/copse-serve'))).toEqual([]);
+  // The digests of pages stay for the next server; the token is gone.
+  const left = readdirSync(path.join(home, '.cache/copse-serve'));
+  expect(left).toEqual([expect.stringMatching(/^[0-9a-f]{32}\.pages$/)]);
+  expect(readFileSync(path.join(home, '.cache/copse-serve', left[0] ?? ''), 'utf8')).not.toContain(token);
   expect(printed()).not.toContain(token);
 });
+
+test('it serves also when its token cannot be written, as on a full disk, and ends as usual', async () => {
+  const { port, close } = await freePort();
+  const home = mkdtempSync(path.join(area, 'home '));
+  const folder = path.join(home, '.cache/copse-serve');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(path.join(folder, `127.0.0.1-${port}.header`));
+  await close();
+  const child = startCopse(['serve', '--port', String(port)], {
+    cwd: newRepository(area),
+    env: { HOME: home },
+  });
+  closeAtEnd(() => child.kill('SIGKILL'));
+  const ended = finished(child);
+  let printed = '';
+  child.stdout?.on('data', (text: Buffer) => (printed += text.toString()));
+  await expect.poll(() => printed, { timeout: 20_000 }).toContain('No file has the token');
+  const [, code = ''] = /#code=(\S+)/.exec(printed) ?? [];
+  const enter = { method: 'POST', body: JSON.stringify({ code }) };
+  expect((await fetch(`http://127.0.0.1:${port}/api/v1/enter`, enter)).status).toBe(200);
+  child.kill('SIGINT');
+  const { code: exit, stderr } = await ended;
+  expect({ exit, stderr }).toMatchObject({
+    exit: 0,
+    stderr: expect.stringContaining('could not be written') as string,
+  });
+  expect(readdirSync(folder).filter((name) => name.includes('.new'))).toEqual([]);
+});
+
+async function freePort(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, close: () => new Promise((resolve) => server.close(() => resolve())) };
+}
 
 test('another server in the same repository takes another port, unless one is named', async () => {
   const first = await serve([]);
   const second = await serve([], first.cwd);
   expect(second.url).not.toBe(first.url);
+  expect(second.printed()).toMatch(/^  Port 4747 is in use, so this server has port \d+\.$/m);
   const { port } = new URL(first.url);
   const third = await copse(['serve', '--port', port], { cwd: first.cwd });
   expect(third).toMatchObject({ code: 1, stdout: '' });
@@ -87,6 +144,70 @@ test('another server in the same repository takes another port, unless one is na
   expect((await first.ended).code).toBe(0);
   expect((await second.ended).code).toBe(0);
 });
+
+test('servers on two addresses of this machine keep their tokens apart', async () => {
+  const first = await serve();
+  const { port } = new URL(first.url);
+  const before = readFileSync(first.file, 'utf8');
+  const second = await serve(['--host', '127.0.0.2', '--port', port], first.cwd, first.home);
+  expect(second.url).toBe(`http://127.0.0.2:${port}`);
+  expect(readFileSync(first.file, 'utf8')).toBe(before);
+  expect(readFileSync(second.file, 'utf8')).not.toBe(before);
+  for (const { child } of [first, second]) child.kill('SIGINT');
+  await Promise.all([first.ended, second.ended]);
+});
+
+// promise: server-secrets
+test('--open opens the browser without a secret in the arguments of any program', async () => {
+  const programs = mkdtempSync(path.join(area, 'programs '));
+  const saw = path.join(programs, 'saw');
+  writeFileSync(
+    path.join(programs, 'xdg-open'),
+    `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > '${saw}.part'\nmv '${saw}.part' '${saw}'\n`,
+    { mode: 0o755 },
+  );
+  const cwd = newRepository(area);
+  const home = mkdtempSync(path.join(area, 'home '));
+  const env = { PATH: `${programs}:${plainEnv['PATH'] ?? ''}` };
+  const { child, code, url, ended } = await serve(['--port', '0', '--open'], cwd, home, env);
+  await expect.poll(() => existsSync(saw), { timeout: 20_000 }).toBe(true);
+  const [count, argument = ''] = readFileSync(saw, 'utf8').split('\n');
+  expect({ count, argument }).toEqual({
+    count: '1',
+    argument: expect.stringMatching(/^file:\/\/\//) as string,
+  });
+  expect(argument).not.toContain(code);
+  const file = fileURLToPath(argument);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, 'utf8')).toContain(`content="0;url=${url}/#code=${code}"`);
+  child.kill('SIGINT');
+  expect((await ended).code).toBe(0);
+  // The file that had the code is gone.
+  expect(readdirSync(path.join(home, '.cache/copse-serve'))).toEqual([]);
+});
+
+test('--open without a program that opens says what to do', async () => {
+  const git = spawnSync('which', ['git'], { encoding: 'utf8' }).stdout.trim();
+  const programs = mkdtempSync(path.join(area, 'programs '));
+  symlinkSync(git, path.join(programs, 'git'));
+  const { child, ended, printed } = await serve(['--port', '0', '--open'], undefined, undefined, {
+    PATH: programs,
+  });
+  await expect
+    .poll(printed, { timeout: 20_000 })
+    .toContain('There is no program xdg-open here. Open the address above');
+  child.kill('SIGINT');
+  expect((await ended).code).toBe(0);
+});
+
+test.each([{ COPSE_SESSION_ID: 'se-x' }, { COPSE_SANDBOX: 'runtime' }, { COPSE_FOR_SESSION: '1' }])(
+  'it does not start in a process of an agent: %j',
+  async (env) => {
+    const { code, stdout, stderr } = await copse(['serve'], { cwd: newRepository(area), env });
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+    expect(stderr).toContain('copse serve is for people');
+  },
+);
 
 // promise: server-loopback
 describe('it listens only on this machine without TLS', () => {
@@ -188,7 +309,7 @@ test('the lines of the guide work as they stand there', async () => {
   for (const line of lines) {
     const whole = line
       .replaceAll('http://127.0.0.1:4747', url)
-      .replaceAll('$HOME/.cache/copse-serve/4747.header', `'${file}'`);
+      .replaceAll('$HOME/.cache/copse-serve/127.0.0.1-4747.header', `'${file}'`);
     const ran = await runLine(whole, cwd);
     expect({ line, ...ran }).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toMatch(/"tasks":\[|^data: |# TYPE|#code=|^ok$/m);
@@ -197,7 +318,7 @@ test('the lines of the guide work as they stand there', async () => {
   expect((await ended).code).toBe(0);
 });
 
-test('five lines of curl add, list, explain and cancel tasks, as the README does with the command line', async () => {
+test('five lines of curl do what the README does with the command line: add, work, clean up, undo', async () => {
   const cwd = newRepository(area);
   const { url, home, child, ended } = await serve(['--port', '0'], cwd);
   const guide = readFileSync(path.join(projectRoot, 'docs/guides/server.md'), 'utf8');
@@ -214,15 +335,23 @@ test('five lines of curl add, list, explain and cancel tasks, as the README does
     expect({ line, status, stderr }).toEqual({ line, status: 0, stderr: '' });
     bodies.push(JSON.parse(stdout));
     if (bodies.length === 1) first = (bodies[0] as { id: string }).id.slice(3);
+    // What is only in the worktree must come back.
+    if (bodies.length === 3) writeFileSync(path.join(cwd, '.worktrees', `cp-${first}`, 'mine.txt'), 'mine\n');
+    if (bodies.length === 4) expect(readdirSync(path.join(cwd, '.worktrees'))).not.toContain(`cp-${first}`);
   }
   const task = `cp-${first}`;
+  const worktree = path.join(cwd, '.worktrees', task);
+  const branch = `${task}/rename-the-config-loader`;
   expect(bodies).toMatchObject([
     { id: task, title: 'Rename the config loader', status: 'ready' },
     { title: 'Document the loader', status: 'pending', dependsOn: [task], priority: 'p5' },
-    { tasks: [{ id: task }, { title: 'Document the loader' }], hasMore: false, cursor: null },
-    { task: { id: task }, because: expect.arrayContaining([expect.stringMatching(/\S/)]) as string[] },
-    { task: { id: task, status: 'cancelled' } },
+    { task, worktree, branch, reused: false },
+    { removed: [{ task }], kept: [] },
+    { task, worktree, branch },
   ]);
+  expect(readFileSync(path.join(worktree, 'mine.txt'), 'utf8')).toBe('mine\n');
+  const { tasks } = await answer<{ tasks: readonly object[] }>(['list'], { cwd });
+  expect(tasks).toMatchObject([{ title: 'Rename the config loader' }, { title: 'Document the loader' }]);
   child.kill('SIGINT');
   expect((await ended).code).toBe(0);
 });

@@ -18,7 +18,8 @@ const doors = doorsOf({
 });
 
 function refusedBy(head: { host?: string[]; origin?: string[]; fetchSite?: string[] }): string | null {
-  const check = checkHead({ host: ['localhost:4747'], origin: [], fetchSite: [], ...head }, doors);
+  const given = { host: ['localhost:4747'], origin: [], fetchSite: [], isPageOpened: false, ...head };
+  const check = checkHead(given, doors);
   return check.kind === 'passed' ? null : check.check;
 }
 

@@ -1,9 +1,14 @@
 /** Codes, tokens and tickets, with a clock of the test. */
 
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 import { expect, test } from 'vitest';
 
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import { keptTokens } from '../../../packages/copse/src/server/kept-tokens.ts';
 import { ServerKeys } from '../../../packages/copse/src/server/keys.ts';
+import { newArea } from '../../support/cli.ts';
 
 const limits = defaultPolicy.server;
 
@@ -85,4 +90,50 @@ test('of too many tickets and tokens, the oldest end', () => {
   const tokens = Array.from({ length: limits.tokens + 1 }, () => keys.enter(keys.newCode()));
   expect([tokens[0], tokens[1], tokens.at(-1)].map((one) => keys.isToken(one))).toEqual([false, true, true]);
   expect(keys.isToken(keys.token)).toBe(true);
+});
+
+test('a page keeps its token when the server is started again, for 12 hours, and the file does not let its reader in', () => {
+  const folder = newArea();
+  const place = { folder, repository: '/r', host: '127.0.0.1', port: 4747, onProblem: () => {} };
+  const start = (at = place) => new ServerKeys(limits, () => 0, keptTokens(at));
+  const keys = start();
+  const token = keys.enter(keys.newCode()) ?? '';
+  expect(start().isToken(token)).toBe(true);
+  expect(start().isToken(keys.token)).toBe(false);
+  for (const other of [{ repository: '/other' }, { port: 1 }, { host: '::1' }])
+    expect(start({ ...place, ...other }).isToken(token)).toBe(false);
+  const [file = ''] = readdirSync(folder);
+  const kept = readFileSync(path.join(folder, file), 'utf8');
+  expect(kept).not.toContain(token);
+  for (const word of kept.split(/\s/)) expect(start().isToken(word)).toBe(false);
+  expect(statSync(path.join(folder, file)).mode & 0o777).toBe(0o600);
+  writeFileSync(path.join(folder, file), kept.replace(/^\d+/, String(Date.now() - 1)));
+  expect(start().isToken(token)).toBe(false);
+});
+
+test('the token of a code that came twice ends with the server, and other tokens are kept', () => {
+  const kept = keptTokens({
+    folder: newArea(),
+    repository: '/r',
+    host: '127.0.0.1',
+    port: 4747,
+    onProblem: () => {},
+  });
+  const keys = new ServerKeys(limits, () => 0, kept);
+  const code = keys.newCode();
+  const [doubtful, later] = [keys.enter(code) ?? '', keys.enter(keys.newCode()) ?? ''];
+  expect([keys.endWithServerIfUsed(code), keys.endWithServerIfUsed(code)]).toEqual([true, false]);
+  expect(keys.isToken(doubtful)).toBe(true);
+  const again = new ServerKeys(limits, () => 0, kept);
+  expect([again.isToken(doubtful), again.isToken(later)]).toEqual([false, true]);
+});
+
+test('a code lets a page in also when its token cannot be kept', () => {
+  const told: string[] = [];
+  const folder = path.join(newArea(), 'gone');
+  const onProblem = (text: string) => void told.push(text);
+  const kept = keptTokens({ folder, repository: '/r', host: '127.0.0.1', port: 4747, onProblem });
+  const keys = new ServerKeys(limits, () => 0, kept);
+  expect(keys.isToken(keys.enter(keys.newCode()))).toBe(true);
+  expect(told).toEqual([expect.stringContaining('need a new code once this server was started again')]);
 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { parseCursor } from '../../../packages/copse/src/board/rules/term.ts';
-import { matchPath, parseTarget } from '../../../packages/copse/src/server/rules/target.ts';
+import { matchPath, parseTarget, targetProblem } from '../../../packages/copse/src/server/rules/target.ts';
 
 const MOST = 200;
 
@@ -14,6 +14,9 @@ describe('the target of a request', () => {
     ['/api/v1/tasks', ['api', 'v1', 'tasks']],
     ['/triggers/my%20hook', ['triggers', 'my hook']],
     ['/api/v1/tasks?x=1', ['api', 'v1', 'tasks']],
+    // An encoded slash belongs to its part, and divides nothing.
+    ['/schedules/agent%2Fnightly/run', ['schedules', 'agent/nightly', 'run']],
+    ['/a%2fb', ['a/b']],
   ])('%s has the parts %j', (text, segments) => {
     expect(parseTarget(text, MOST)?.segments).toEqual(segments);
   });
@@ -31,7 +34,14 @@ describe('the target of a request', () => {
     '/a/',
     '/%2e%2e/etc',
     '/%2E%2e%2fetc',
-    '/a%2fb',
+    '/%2f',
+    '/a%2f',
+    '/%2fetc%2fpasswd',
+    '/a%2f%2fb',
+    '/a%2f..%2fb',
+    '/a%2f%2e%2e',
+    '/a%2f.%2fb',
+    '/a%2fb%5c..',
     '/a%5cb',
     '/a\\..\\b',
     '/a%00b',
@@ -57,11 +67,28 @@ describe('the target of a request', () => {
       fc.property(fc.array(part), (parts) => {
         const target = parseTarget(`/${parts.join('')}`, MOST);
         for (const one of target?.segments ?? []) {
-          expect(['', '.', '..']).not.toContain(one);
-          expect(one).not.toMatch(/[/\\\0\r\n]/);
+          for (const name of one.split('/')) expect(['', '.', '..']).not.toContain(name);
+          expect(one).not.toMatch(/[\\\0\r\n]/);
         }
       }),
     );
+  });
+});
+
+describe('a target that is none says why', () => {
+  test.each([
+    ['/a?x=1&x=2', 'The query has the field "x" twice.'],
+    ['/a?x=%', 'A % in the address is not followed by two digits of UTF-8 text: "x=%".'],
+    ['/a/%ff', 'A % in the address is not followed by two digits of UTF-8 text: "%ff".'],
+    ['/a/', 'The path has an empty part: remove the slash at its end.'],
+    ['/a//b', 'The path has an empty part: "//".'],
+    ['/a/../b', 'The path has a part that no path has here: "..".'],
+    ['/a%5cb', 'The path has a part that no path has here: "a\\\\b".'],
+    [`/${'a'.repeat(MOST)}`, 'The address has 201 characters, and at most 200 are read.'],
+    ['http://attacker.example/api', 'The address must begin with a slash, and have only visible ASCII.'],
+  ])('%s', (text, sentence) => {
+    expect(parseTarget(text, MOST)).toBeUndefined();
+    expect(targetProblem(text, MOST)).toBe(sentence);
   });
 });
 

@@ -10,7 +10,7 @@
 
 import { backoffMs } from '../kernel/backoff.ts';
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
-import { type Board, BoardAway, CommitUnknown } from './port.ts';
+import { type Board, BoardAway, BoardUnavailable, CommitUnknown } from './port.ts';
 
 export interface Patience {
   /** Ends all waiting. */
@@ -25,6 +25,7 @@ export function patientBoard(board: Board, patience: Patience): Board {
   const waiting = new Waiting(patience, () => board.lastEvent());
   const own: Partial<Board> = {
     transact: (work) => transactPatiently(board, waiting, work),
+    exportTo: (write) => exportPatiently(board, waiting, write),
     close: () => board.close(),
   };
   return new Proxy(board, {
@@ -63,6 +64,24 @@ async function transactPatiently<T>(
     } catch (error) {
       if (error instanceof CommitUnknown) unknown = error;
       throw error;
+    }
+  });
+}
+
+/** Waits before the first line only: to begin again after it would write the board twice. */
+function exportPatiently(board: Board, waiting: Waiting, write: Parameters<Board['exportTo']>[0]) {
+  let hasBegun = false;
+  return waiting.ask(async () => {
+    try {
+      await board.exportTo((line) => {
+        hasBegun = true;
+        return write(line);
+      });
+    } catch (error) {
+      if (!hasBegun || !(error instanceof BoardAway)) throw error;
+      throw new BoardUnavailable(`The export is not complete. ${error.message}`, 'copse export', {
+        cause: error,
+      });
     }
   });
 }

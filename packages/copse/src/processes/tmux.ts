@@ -51,7 +51,15 @@ const NONE =
   /^no server running|^no current (session|target)|^can't find session|\(No such file or directory\)|\(Connection refused\)/;
 
 /** `none` when there is no tmux, no server or no such session. */
-export function askTmux(argv: readonly string[], { socket }: TmuxServer): Promise<Answer> {
+export async function askTmux(argv: readonly string[], server: TmuxServer): Promise<Answer> {
+  const answer = await askOnce(argv, server);
+  // It ended with its last session while it was asked: whether another one is there now is not known yet.
+  return answer.kind === 'failed' && SERVER_ENDED.test(answer.said) ? askOnce(argv, server) : answer;
+}
+
+const SERVER_ENDED = /^(server exited|lost server)/;
+
+function askOnce(argv: readonly string[], { socket }: TmuxServer): Promise<Answer> {
   return new Promise((resolve) => {
     execFile(
       'tmux',
@@ -74,7 +82,7 @@ const ANSWER_MS = 10_000;
  * What a server keeps if this starts one. Inside a terminal of tmux, `TMUX` would choose the server of that terminal; and
  * a server with the mark of an attempt would be ended with it, and all sessions of this user too.
  */
-function serverEnvironment(): NodeJS.ProcessEnv {
+export function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^TMUX$|^TMUX_PANE$|^COPSE_/.test(name));
   return Object.fromEntries(kept);
 }

@@ -3,12 +3,21 @@
 import type { ServerResponse } from 'node:http';
 
 import { type Problem, unauthorized } from './rules/problem.ts';
+import type { FileType } from './rules/web.ts';
 
 export interface HttpAnswer {
   readonly status: number;
   readonly type: 'application/json' | 'application/problem+json' | 'text/plain; version=0.0.4' | 'text/plain';
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A file of the dashboard. */
+export interface FileAnswer {
+  readonly status: 200 | 304;
+  readonly type: FileType;
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export const SAFE_HEADERS: Readonly<Record<string, string>> = {
@@ -31,7 +40,10 @@ export function problemAnswer(problem: Problem, headers: Readonly<Record<string,
 /** The same bytes for every request that may not enter. */
 export const refusedAnswer: HttpAnswer = problemAnswer(unauthorized, { 'www-authenticate': 'Bearer' });
 
-export function write(response: ServerResponse, { status, type, body, headers }: HttpAnswer): void {
+export function write(
+  response: ServerResponse,
+  { status, type, body, headers }: HttpAnswer | FileAnswer,
+): void {
   if (response.headersSent) {
     response.destroy();
     return;

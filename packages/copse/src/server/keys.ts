@@ -1,35 +1,56 @@
 /**
  * The secrets of a running server: tokens, the one-time code, tickets. Only digests are kept, compared in constant time.
  *
- * A code becomes a token once. It ends at its first use, after 5 minutes, and after 10 wrong tries. A ticket opens one
+ * A code becomes a token once; a page has it for 12 hours. It ends at its first use, after 5 minutes, and after 10 wrong tries. A ticket opens one
  * WebSocket, whose address cannot carry a header; it ends at its first use and after 30 seconds.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 import type { Policy } from '../kernel/policy.ts';
+import type { KeptToken, KeptTokens } from './kept-tokens.ts';
 
-type KeyLimits = Pick<Policy['server'], 'codeMs' | 'codeTries' | 'ticketMs' | 'tickets' | 'tokens'>;
+type KeyLimits = Pick<
+  Policy['server'],
+  'codeMs' | 'codeTries' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs'
+>;
 
 interface Expiring {
   readonly digest: Buffer;
   readonly untilMs: number;
 }
 
+interface PageToken extends KeptToken {
+  /** It may be a stranger's: it is not kept. */
+  readonly endsWithServer?: boolean;
+}
+
+interface UsedCode {
+  readonly digest: Buffer;
+  /** Of the token. */
+  readonly token: Buffer;
+}
+
 export class ServerKeys {
   /** For the person's own programs; the others are given for codes. */
   readonly token = newSecret();
   readonly #own = digestOf(this.token);
-  #entered: readonly Buffer[] = [];
+  #entered: readonly PageToken[] = [];
   #code: (Expiring & { triesLeft: number }) | undefined;
+  /** Codes that became tokens; each is told once when it comes again. */
+  #used: readonly UsedCode[] = [];
   #tickets: readonly Expiring[] = [];
   readonly #limits: KeyLimits;
   /** A clock that only goes forward. */
   readonly #nowMs: () => number;
 
-  constructor(limits: KeyLimits, nowMs: () => number) {
+  readonly #kept: KeptTokens | undefined;
+
+  constructor(limits: KeyLimits, nowMs: () => number, kept?: KeptTokens) {
     this.#limits = limits;
     this.#nowMs = nowMs;
+    this.#kept = kept;
+    this.#entered = stillValid(kept?.read() ?? []).slice(-limits.tokens);
   }
 
   /** The code of before ends. */
@@ -49,14 +70,36 @@ export class ServerKeys {
     if (isRight || code.triesLeft <= 0) this.#code = undefined;
     if (!isRight) return undefined;
     const token = newSecret();
-    this.#entered = [...this.#entered, digestOf(token)].slice(-this.#limits.tokens);
+    const one = { digest: digestOf(token), untilMs: Date.now() + this.#limits.pageTokenMs };
+    const { tokens } = this.#limits;
+    this.#used = [...this.#used, { digest: code.digest, token: one.digest }].slice(-tokens);
+    this.#entered = [...stillValid(this.#entered), one].slice(-tokens);
+    this.#keep();
     return token;
+  }
+
+  /** Whether this code became a token already; true once for each. That token is kept no longer than this server runs. */
+  endWithServerIfUsed(given: string): boolean {
+    const digest = digestOf(given);
+    const again = this.#used.find((one) => timingSafeEqual(one.digest, digest));
+    if (again === undefined) return false;
+    this.#used = this.#used.filter((one) => one !== again);
+    this.#entered = this.#entered.map((one) =>
+      one.digest.equals(again.token) ? { ...one, endsWithServer: true } : one,
+    );
+    this.#keep();
+    return true;
+  }
+
+  #keep(): void {
+    this.#kept?.write(this.#entered.filter(({ endsWithServer }) => !endsWithServer));
   }
 
   isToken(given: string | undefined): boolean {
     const digest = digestOf(given ?? '');
     // All are compared, so that the time says nothing about which one.
-    const equal = [this.#own, ...this.#entered].filter((one) => timingSafeEqual(one, digest));
+    const known = [this.#own, ...stillValid(this.#entered).map((one) => one.digest)];
+    const equal = known.filter((one) => timingSafeEqual(one, digest));
     return given !== undefined && equal.length > 0;
   }
 
@@ -80,6 +123,11 @@ export class ServerKeys {
     const nowMs = this.#nowMs();
     return this.#tickets.filter(({ untilMs }) => nowMs < untilMs);
   }
+}
+
+function stillValid<T extends KeptToken>(tokens: readonly T[]): readonly T[] {
+  const nowMs = Date.now();
+  return tokens.filter(({ untilMs }) => nowMs < untilMs);
 }
 
 /** 32 random bytes, in letters that addresses and headers can have. */

@@ -1,4 +1,4 @@
-/** The three paths that need no token: a sign of life, the way in with a code, and requests that triggers verify. */
+/** The paths that need no token: a sign of life, the files of the dashboard, the way in with a code, and requests that triggers verify. */
 
 import type { IncomingMessage } from 'node:http';
 
@@ -7,11 +7,12 @@ import type { Outcome } from '../board/context.ts';
 import type { Received } from '../intake/act/triggers.ts';
 import type { TriggerRequest } from '../intake/rules/trigger.ts';
 import type { Policy } from '../kernel/policy.ts';
-import { type HttpAnswer, json, problemAnswer, refusedAnswer } from './answer.ts';
+import { type FileAnswer, type HttpAnswer, json, problemAnswer, refusedAnswer } from './answer.ts';
 import { readBody } from './body.ts';
 import type { ServerKeys } from './keys.ts';
 import { problem } from './rules/problem.ts';
 import { API, type RequestTarget, matchPath } from './rules/target.ts';
+import type { WebFiles } from './web-files.ts';
 
 export type Receive = (name: string, request: TriggerRequest) => Promise<Outcome<Received>>;
 
@@ -19,19 +20,33 @@ export class OpenDoors {
   readonly #keys: ServerKeys;
   readonly #receive: Receive;
   readonly #limits: Policy['server'];
+  readonly #web: WebFiles;
+  readonly #onProblem: (text: string) => void;
   #bodies = 0;
 
-  constructor(keys: ServerKeys, receive: Receive, limits: Policy['server']) {
+  constructor(
+    keys: ServerKeys,
+    receive: Receive,
+    web: WebFiles,
+    limits: Policy['server'],
+    onProblem: (text: string) => void,
+  ) {
     this.#keys = keys;
+    this.#web = web;
     this.#receive = receive;
     this.#limits = limits;
+    this.#onProblem = onProblem;
   }
 
   /** Undefined: this request needs a token. */
-  async answer(request: IncomingMessage, { segments }: RequestTarget): Promise<HttpAnswer | undefined> {
+  async answer(
+    request: IncomingMessage,
+    { segments }: RequestTarget,
+  ): Promise<HttpAnswer | FileAnswer | undefined> {
     const { method } = request;
-    if (method === 'GET' && matchPath('/healthz', segments))
+    if ((method === 'GET' || method === 'HEAD') && matchPath('/healthz', segments))
       return { status: 200, type: 'text/plain', body: 'ok\n' };
+    if (method === 'GET') return this.#web.answer(segments, request.headers['if-none-match']);
     if (method !== 'POST') return undefined;
     if (matchPath(`${API}/enter`, segments)) return this.#holding(() => this.#enter(request));
     const name = matchPath('/triggers/{name}', segments)?.['name'];
@@ -56,7 +71,9 @@ export class OpenDoors {
     const body = await readBody(request, this.#limits.codeBytes);
     const code = body.kind === 'read' ? codeIn(body.bytes) : undefined;
     const token = this.#keys.enter(code ?? '');
-    return token === undefined ? refusedAnswer : json({ token });
+    if (token !== undefined) return json({ token });
+    if (code !== undefined && this.#keys.endWithServerIfUsed(code)) this.#onProblem(USED_AGAIN);
+    return refusedAnswer;
   }
 
   async #trigger(name: string, request: IncomingMessage): Promise<HttpAnswer> {
@@ -79,6 +96,9 @@ export class OpenDoors {
     return code === 'unauthorized' ? refusedAnswer : problemAnswer(problem(code, reason, ...next));
   }
 }
+
+const USED_AGAIN =
+  'A code that was used already was tried. If both were not you, another program has a token: start copse serve anew.';
 
 /** Undefined for anything but `{"code": "…"}`. */
 function codeIn(bytes: Buffer): string | undefined {

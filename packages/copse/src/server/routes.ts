@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { SessionCaller } from '../agents/act/session-caller.ts';
 import type { Board } from '../board/port.ts';
 import type { KeyedRequest } from '../board/rules/keyed-request.ts';
 import { parseCursor } from '../board/rules/term.ts';
@@ -12,16 +13,23 @@ import type { Feed } from './events/feed.ts';
 import { streamAsSse } from './events/sse.ts';
 import type { ServerKeys } from './keys.ts';
 import type { Once } from './once.ts';
+import type { Outputs } from './output/outputs.ts';
 import { isKnownTag } from './rules/etag.ts';
 import { type OperationCounts, metricsText } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
 import { API, type RequestTarget, matchPath } from './rules/target.ts';
 import type { Snapshots } from './snapshot.ts';
 
+/** Who asks: the person with the token of the server, or an agent with that of its session. */
+export type HttpCaller = { readonly kind: 'person' } | SessionCaller;
+
 export interface Call {
+  readonly caller: HttpCaller;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: RequestTarget;
+  /** The answer takes as long as the client likes. */
+  readonly onStream: () => void;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +37,7 @@ export interface ServedParts {
   readonly board: Board;
   readonly feed: Feed;
   readonly keys: ServerKeys;
-  readonly snapshots: Snapshots;
+  readonly snapshots: { readonly tasks: Snapshots; readonly records: Snapshots };
   readonly limits: Policy['server'];
   readonly counts: Counts;
   /** Of this start: answers of another start are never taken for answers of this one. */
@@ -42,10 +50,17 @@ export interface ServedParts {
   readonly url: () => string;
   readonly connections: () => Promise<number>;
   readonly signal: AbortSignal;
+  readonly outputs: Outputs | undefined;
 }
 
-/** With the keyed request, if it is one, whose key every change of it uses. */
-export type WithAccess = <T>(work: (access: Access) => Promise<T>, keyed?: KeyedRequest) => Promise<T>;
+export type WithAccess = <T>(work: (access: Access) => Promise<T>, asked?: AskedBy) => Promise<T>;
+
+interface AskedBy {
+  /** Its key, if it has one: every change of it uses the key. */
+  readonly keyed?: KeyedRequest | undefined;
+  /** Without it: the person. */
+  readonly caller?: HttpCaller;
+}
 
 export interface Counts {
   landed: number;
@@ -59,13 +74,22 @@ export interface Counts {
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
+  /** Without it, only the person may ask. */
+  readonly isForSessions?: boolean;
+  /** It has no length, so HEAD is refused. */
+  readonly isStream?: true;
   /** Undefined: the handler writes the response itself, for as long as it likes. */
   readonly answer: (serving: ServedParts, call: Call) => Promise<HttpAnswer | undefined>;
 }
 
 export const ownRoutes: readonly Route[] = [
-  { method: 'GET', path: `${API}/snapshot`, answer: snapshot },
-  { method: 'GET', path: `${API}/events`, answer: events },
+  { method: 'GET', path: `${API}/snapshot`, answer: (serving, call) => snapshot(serving, call, 'tasks') },
+  {
+    method: 'GET',
+    path: `${API}/snapshot/records`,
+    answer: (serving, call) => snapshot(serving, call, 'records'),
+  },
+  { method: 'GET', path: `${API}/events`, isStream: true, answer: events },
   { method: 'POST', path: `${API}/ticket`, answer: ticket },
   { method: 'POST', path: `${API}/code`, answer: code },
   { method: 'GET', path: `${API}/openapi.json`, answer: openapi },
@@ -78,27 +102,51 @@ export async function answerOf(
   call: Omit<Call, 'parameters'>,
 ): Promise<HttpAnswer | undefined> {
   const { method } = call.request;
+  // Node.js leaves the body of its answer out.
+  const isHead = method === 'HEAD';
   const fitting = routes.flatMap((route) => {
     const parameters = matchPath(route.path, call.target.segments);
     return parameters === undefined ? [] : [{ route, parameters }];
   });
   // `/tasks/next` is no task of that name.
   const found = fitting
-    .filter(({ route }) => route.method === method)
+    .filter(({ route }) => route.method === method || (isHead && route.method === 'GET' && !route.isStream))
     .toSorted((a, b) => Object.keys(a.parameters).length - Object.keys(b.parameters).length)[0];
+  if (found !== undefined && call.caller.kind === 'session' && !found.route.isForSessions)
+    return notForSessions(call.caller);
+  if (found?.route.isStream) call.onStream();
   if (found !== undefined) return found.route.answer(serving, { ...call, parameters: found.parameters });
   if (fitting.length === 0) return noSuchPath();
   const allow = [...new Set(fitting.map(({ route }) => route.method))].join(', ');
   return problemAnswer(problem('method_not_allowed', `This path takes ${allow}.`), { allow });
 }
 
-export function noSuchPath(): HttpAnswer {
+export function wrongTarget(why: string): HttpAnswer {
+  return problemAnswer(problem('usage', why, 'copse serve --help'));
+}
+
+function notForSessions({ session }: SessionCaller): HttpAnswer {
+  return problemAnswer(
+    problem(
+      'not_this_session',
+      `Session ${session} may not use this path: agents may only read, add tasks and report about their own task.`,
+      'copse stuck --reason "…" # to ask a person to do it',
+    ),
+  );
+}
+
+function noSuchPath(): HttpAnswer {
   return problemAnswer(problem('not_found', 'The server has no such path.', 'copse serve --help'));
 }
 
-async function snapshot({ snapshots, feed, mark }: ServedParts, { request }: Call): Promise<HttpAnswer> {
-  const { at, json: body } = await snapshots.read();
-  const etag = `"${mark}-${feed.latest.term}-${at}"`;
+async function snapshot(
+  { snapshots, feed, mark }: ServedParts,
+  { request }: Call,
+  what: 'tasks' | 'records',
+): Promise<HttpAnswer> {
+  const { term } = feed.latest;
+  const { at, json: body } = await snapshots[what].read(term);
+  const etag = `"${mark}-${what}-${term}-${at}"`;
   const headers = { etag };
   return isKnownTag(request.headers['if-none-match'], etag)
     ? { status: 304, type: 'application/json', body: '', headers }

@@ -10,18 +10,29 @@ import type { Duplex } from 'node:stream';
 
 import { type WebSocket, WebSocketServer } from 'ws';
 
+import type { SessionCaller } from '../agents/act/session-caller.ts';
 import type { Board } from '../board/port.ts';
 import { operations } from '../operations/registry.ts';
 import type { Policy } from '../kernel/policy.ts';
-import { type HttpAnswer, problemAnswer, rawAnswer, refusedAnswer, write } from './answer.ts';
+import {
+  type FileAnswer,
+  type HttpAnswer,
+  problemAnswer,
+  rawAnswer,
+  refusedAnswer,
+  write,
+} from './answer.ts';
 import { operationRoutes } from './api/routes.ts';
 import { explain } from './explain.ts';
-import { type StreamStart, Feed } from './events/feed.ts';
+import { exportRoute } from './export.ts';
+import { Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
+import type { KeptTokens } from './kept-tokens.ts';
 import { ServerKeys } from './keys.ts';
 import { mcpRoute } from './mcp/route.ts';
 import { Once } from './once.ts';
 import { OpenDoors, type Receive } from './open-doors.ts';
+import { type OutputParts, Outputs } from './output/outputs.ts';
 import {
   type Counts,
   type Route,
@@ -30,22 +41,32 @@ import {
   answerOf,
   badCursor,
   cursorIn,
-  noSuchPath,
   ownRoutes,
+  wrongTarget,
 } from './routes.ts';
 import { type Doors, bearerOf, bracketed, checkHead, doorsOf } from './rules/entry.ts';
 import { OperationCounts } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
-import { API, matchPath, parseTarget } from './rules/target.ts';
-import { Snapshots } from './snapshot.ts';
+import { API, matchPath, parseTarget, targetProblem } from './rules/target.ts';
+import { isPagePath } from './rules/web.ts';
+import { Snapshots, liveRecords, viewedTasks } from './snapshot.ts';
+import { WebFiles } from './web-files.ts';
 
 export interface ServerOptions {
   readonly board: Board;
-  readonly policy: Pick<Policy, 'board' | 'server'>;
+  readonly policy: Pick<Policy, 'board' | 'server' | 'terminals'>;
   readonly receive: Receive;
+  /** Without it, the server shows no output of agents. */
+  readonly output?: OutputParts;
   readonly withAccess: WithAccess;
+  /** The session that holds its task with this token; undefined for any other text. Without it, no agent enters. */
+  readonly sessionOf?: (token: string) => Promise<SessionCaller | undefined>;
   /** Of Copse. */
   readonly version: string;
+  /** The files of the dashboard. */
+  readonly webFolder: string;
+  /** Tokens of pages that were given by a server of this port. Without it, they end with the server. */
+  readonly keptFor?: (port: number) => KeptTokens;
   /** Where to listen. */
   readonly host: string;
   readonly port: number;
@@ -79,12 +100,15 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     refused: 0,
     operations: new OperationCounts(),
   };
+  const { output: parts, onProblem } = options;
+  const outputs = parts && new Outputs({ board, parts, policy, signal: stop.signal, onProblem });
   const feed = await Feed.open(board, {
     policy,
     signal: stop.signal,
     onEvent: ({ event }) => {
       if (event.type === 'landing.landed') counts.landed += 1;
       if (event.type === 'task.crashed') counts.crashed += 1;
+      outputs?.onEvent(event);
     },
   });
   const server = await httpServer(options, limits);
@@ -96,14 +120,14 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     shownHost === undefined
       ? `${scheme}://${bracketed(options.names[0] ?? options.host)}:${port}`
       : `https://${shownHost}`;
-  const keys = new ServerKeys(limits, () => performance.now());
+  const keys = new ServerKeys(limits, () => performance.now(), options.keptFor?.(port));
   const serving: ServedParts = {
     board,
     feed,
     keys,
     limits,
     counts,
-    snapshots: new Snapshots(board),
+    snapshots: { tasks: new Snapshots(board, viewedTasks), records: new Snapshots(board, liveRecords) },
     withAccess: options.withAccess,
     version: options.version,
     once: new Once(board, options.onProblem),
@@ -112,6 +136,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     url: () => url,
     connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
     signal: stop.signal,
+    outputs,
   };
   const entrance = new Entrance(serving, doors, options);
   entrance.attach(server);
@@ -125,6 +150,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     ended,
     async close() {
       stop.abort();
+      outputs?.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const timer = setTimeout(() => {
         server.closeAllConnections();
@@ -146,6 +172,8 @@ async function httpServer({ tls }: ServerOptions, limits: Policy['server']): Pro
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
     insecureHTTPParser: false,
+    // Any other offer, as HTTP/2 by curl, is ignored: the request is answered as it is.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
   };
   const { createServer: createTlsServer } = tls === null ? {} : await import('node:https');
   const server =
@@ -170,17 +198,23 @@ class Entrance {
   readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
-  readonly #routes: readonly Route[] = [...ownRoutes, ...operationRoutes(operations), mcpRoute];
+  readonly #routes: readonly Route[] = [...ownRoutes, exportRoute, ...operationRoutes(operations), mcpRoute];
   readonly #sockets: WebSocketServer;
   readonly #onProblem: ServerOptions['onProblem'];
+  readonly #sessionOf: NonNullable<ServerOptions['sessionOf']>;
   readonly #told = new Set<string>();
   readonly #working = new Set<Promise<unknown>>();
 
-  constructor(serving: ServedParts, doors: Doors, { receive, onProblem }: ServerOptions) {
+  constructor(
+    serving: ServedParts,
+    doors: Doors,
+    { receive, onProblem, sessionOf, webFolder }: ServerOptions,
+  ) {
+    this.#sessionOf = sessionOf ?? (() => Promise.resolve(undefined));
     this.#serving = serving;
     this.#doors = doors;
     this.#onProblem = onProblem;
-    this.#open = new OpenDoors(serving.keys, receive, serving.limits);
+    this.#open = new OpenDoors(serving.keys, receive, new WebFiles(webFolder), serving.limits, onProblem);
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: serving.limits.frameBytes,
@@ -240,17 +274,19 @@ class Entrance {
     request: IncomingMessage,
     response: ServerResponse,
     onStream: () => void,
-  ): Promise<HttpAnswer | undefined> {
+  ): Promise<HttpAnswer | FileAnswer | undefined> {
     try {
       if (!this.#mayPass(request)) return refusedAnswer;
       const { limits, keys } = this.#serving;
       const target = parseTarget(request.url ?? '', limits.targetLength);
       const open = target && (await this.#open.answer(request, target));
       if (open !== undefined) return open;
-      if (!keys.isToken(bearerOf(request.headersDistinct['authorization'] ?? []))) return refusedAnswer;
-      if (target === undefined) return noSuchPath();
-      if (request.method === 'GET' && matchPath(`${API}/events`, target.segments)) onStream();
-      return await answerOf(this.#routes, this.#serving, { request, response, target });
+      const token = bearerOf(request.headersDistinct['authorization'] ?? []);
+      const caller = keys.isToken(token) ? PERSON : token && (await this.#sessionOf(token));
+      if (!caller) return refusedAnswer;
+      if (this.#working.size > limits.working) return tooMuchWork();
+      if (target === undefined) return wrongTarget(targetProblem(request.url ?? '', limits.targetLength));
+      return await answerOf(this.#routes, this.#serving, { request, response, target, caller, onStream });
     } catch (error) {
       return this.#explain(error);
     }
@@ -258,7 +294,8 @@ class Entrance {
 
   #mayPass(request: IncomingMessage): boolean {
     const { host = [], origin = [], 'sec-fetch-site': fetchSite = [] } = request.headersDistinct;
-    const check = checkHead({ host, origin, fetchSite }, this.#doors);
+    const isPageOpened = opensPage(request, this.#serving.limits.targetLength);
+    const check = checkHead({ host, origin, fetchSite, isPageOpened }, this.#doors);
     if (check.kind === 'passed') return true;
     const { toldRefusals } = this.#serving.limits;
     const text = `Refused a request: its ${check.check} is ${JSON.stringify(check.given.slice(0, 100))}.`;
@@ -270,15 +307,27 @@ class Entrance {
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { keys, feed, limits, counts } = this.#serving;
+    const { keys, feed, limits, counts, signal, outputs } = this.#serving;
     try {
       const target = parseTarget(request.url ?? '', limits.targetLength);
-      const isStream = target && request.method === 'GET' && matchPath(`${API}/stream`, target.segments);
+      const segments = request.method === 'GET' ? (target?.segments ?? []) : [];
+      const shown = matchPath(`${API}/tasks/{task}/output`, segments)?.['task'];
+      const isKnown = shown !== undefined || matchPath(`${API}/stream`, segments) !== undefined;
       // The ticket is used up last: a request that may not enter must not end the ticket of another.
-      const mayEnter = this.#mayPass(request) && isStream && keys.useTicket(target.query.get('ticket'));
-      if (!mayEnter) {
+      const mayEnter = this.#mayPass(request) && isKnown && keys.useTicket(target?.query.get('ticket'));
+      if (!mayEnter || target === undefined) {
         counts.refused += 1;
         endWith(socket, rawAnswer(refusedAnswer, 'Unauthorized'));
+        return;
+      }
+      if (shown !== undefined) {
+        this.#sockets.handleUpgrade(request, socket, head, (client) => {
+          client.on('error', () => client.terminate());
+          void this.#serveSocket(
+            client,
+            () => outputs?.show(client, shown, target.query) ?? noOutput(client),
+          );
+        });
         return;
       }
       const after = cursorIn(target);
@@ -289,18 +338,18 @@ class Entrance {
       const from = await feed.begin(after);
       this.#sockets.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => client.terminate());
-        void this.#stream(client, from);
+        void this.#serveSocket(client, () => streamAsFrames(feed, from, client, { signal, limits }));
       });
     } catch (error) {
       endWith(socket, rawAnswer(this.#explain(error), 'Service Unavailable'));
     }
   }
 
-  async #stream(client: WebSocket, from: StreamStart): Promise<void> {
-    const { feed, limits, signal, counts } = this.#serving;
+  async #serveSocket(client: WebSocket, serve: () => Promise<'slow' | 'stopped'>): Promise<void> {
+    const { counts } = this.#serving;
     counts.streams += 1;
     try {
-      if ((await streamAsFrames(feed, from, client, { signal, limits })) === 'slow') counts.droppedSlow += 1;
+      if ((await serve()) === 'slow') counts.droppedSlow += 1;
     } catch (error) {
       this.#explain(error);
       client.terminate();
@@ -314,6 +363,28 @@ class Entrance {
   }
 }
 
+const PERSON = { kind: 'person' } as const;
+function noOutput(client: WebSocket): Promise<'stopped'> {
+  client.close(1011, 'this server shows no output');
+  return Promise.resolve('stopped');
+}
+
+/** By a link or a redirect, as the whole of a tab: never as a frame, an image or data of another page. */
+function opensPage({ method, url = '', headersDistinct }: IncomingMessage, mostLength: number): boolean {
+  const isOnly = (name: string, value: string) => {
+    const given = headersDistinct[name] ?? [];
+    return given.length === 1 && given[0] === value;
+  };
+  const segments = parseTarget(url, mostLength)?.segments;
+  return (
+    method === 'GET' &&
+    isOnly('sec-fetch-mode', 'navigate') &&
+    isOnly('sec-fetch-dest', 'document') &&
+    segments !== undefined &&
+    isPagePath(segments)
+  );
+}
+
 function late(): HttpAnswer {
   return problemAnswer(
     problem(
@@ -325,6 +396,12 @@ function late(): HttpAnswer {
       connection: 'close',
     },
   );
+}
+
+function tooMuchWork(): HttpAnswer {
+  const text =
+    'Too many requests wait for their end, perhaps for the board. Nothing was done. Send it again.';
+  return problemAnswer(problem('busy', text, 'copse doctor'), { 'retry-after': '10' });
 }
 
 function isSmall({ headers }: IncomingMessage, mostBytes: number): boolean {

@@ -3,23 +3,26 @@
  * argument list, which other users of this machine can read.
  */
 
-import { randomBytes } from 'node:crypto';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { readIfPlain } from '../kernel/system/plain-file.ts';
+import { writeAtomically } from '../kernel/system/write-atomically.ts';
 
 export interface TokenFile {
   readonly file: string;
   remove(): void;
 }
 
-export function writeTokenFile(folder: string, port: number, token: string): TokenFile {
-  const file = path.join(folder, `${port}.header`);
+/** Named by host and port: 127.0.0.1 and ::1 can have servers on one port. */
+export function writeTokenFile(
+  folder: string,
+  { host, port }: { readonly host: string; readonly port: number },
+  token: string,
+): TokenFile {
+  const file = path.join(folder, `${nameOf(host)}-${port}.header`);
   const line = `Authorization: Bearer ${token}\n`;
-  const fresh = `${file}.${randomBytes(6).toString('hex')}`;
-  writeFileSync(fresh, line, { mode: 0o600, flag: 'wx' });
-  renameSync(fresh, file);
+  writeAtomically(file, line);
   return {
     file,
     remove() {
@@ -27,4 +30,8 @@ export function writeTokenFile(folder: string, port: number, token: string): Tok
       if (readIfPlain(file) === line) rmSync(file, { force: true });
     },
   };
+}
+
+function nameOf(host: string): string {
+  return host.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '_');
 }

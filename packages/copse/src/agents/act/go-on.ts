@@ -26,7 +26,12 @@ export async function restartTask(
   { answer, command }: { readonly answer: string | null; readonly command?: string | undefined },
 ): Promise<Outcome<GoneOn>> {
   const task = await context.board.get('task', id);
-  if (task?.state.status !== 'failed') return goOn(context, id, { kind: 'restart', answer });
+  if (task?.state.status !== 'failed') {
+    const begun = await goOn(context, id, { kind: 'restart', answer });
+    // For the attempt after a crash, and for people who ask later what was answered.
+    if (begun.kind === 'done' && answer !== null) await addLedgerEntry(context, id, decisionOf(answer));
+    return begun;
+  }
   if (command !== undefined && (await agentFor(context, task)) === undefined)
     return refuseWithoutAgent(context, task);
   const back = await change(context, async (change) => {
@@ -36,9 +41,13 @@ export async function restartTask(
   });
   if (back.kind === 'refused') return back;
   // The next attempt reads the answer in the ledger.
-  if (answer !== null) await addLedgerEntry(context, id, { kind: 'decision', text: answer });
+  if (answer !== null) await addLedgerEntry(context, id, decisionOf(answer));
   if (command !== undefined) return goOn(context, id, { kind: 'claim' });
   return { kind: 'done', value: { task: back.value, agent: null } };
+}
+
+function decisionOf(text: string) {
+  return { kind: 'decision', text } as const;
 }
 
 export async function resumeTask(
@@ -78,7 +87,7 @@ async function refuseWithoutAgent(context: RunContext, task: Task): Promise<Refu
 
 /** A person cannot take a done task again, only add another one. */
 async function commandByHand(context: RunContext, { id, state }: Task): Promise<string> {
-  if (state.status === 'done') return 'copse add "…" # a new task, to continue by hand';
+  if (state.status === 'done') return 'copse add "…" # to continue by hand, in a new task';
   const hasWorktree = Boolean((await workspaceOf(context, id))?.worktree);
   return `copse work ${id}${hasWorktree ? ' --resume' : ''} # to continue by hand`;
 }

@@ -64,6 +64,7 @@ import {
 } from './attempt-hooks.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
+import { counted } from '../../kernel/text.ts';
 import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
@@ -342,7 +343,9 @@ async function endProcesses(
   const spared = new Set([pid, ...stay.map((one) => one.pid)]);
   const left = (await runners.processesOf(orders.attempt)).filter((one) => !spared.has(one.pid));
   if (left.length === 0) return;
-  context.log(`Ending ${left.length} processes that were left behind`);
+  context.log(
+    `Ending ${counted(left.length, 'process', 'es')} that ${left.length === 1 ? 'was' : 'were'} left behind`,
+  );
   const { remaining } = await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
   if (remaining.length === 0) return;
   unendable.push(...remaining);

@@ -45,6 +45,7 @@ export function asPerson(env: Environment): Environment {
 const OF_SESSIONS = new Set([
   'COPSE_SESSION_ID',
   'COPSE_TOKEN',
+  'COPSE_SERVER_TOKEN',
   'COPSE_TASK_ID',
   'COPSE_ATTEMPT_ID',
   'COPSE_SETTINGS_OF',

@@ -1,27 +1,47 @@
 /** What a server needs of this repository: its board, and the triggers of copse.yml. */
 
 import { homedir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
+import { type SessionCaller, loadSessionCaller } from '../../agents/act/session-caller.ts';
+import { readSessionToken } from '../../agents/files/session-token.ts';
 import type { Patience } from '../../board/patient.ts';
 import type { Context } from '../../board/context.ts';
 import { lentBoard } from '../../board/lent.ts';
-import { asPerson } from '../../board/rules/author.ts';
+import { FOR_SESSION, asPerson, authorFrom } from '../../board/rules/author.ts';
 import { receiveRequest } from '../../intake/act/triggers.ts';
 import type { TriggerDefinition } from '../../intake/rules/trigger.ts';
 import { openSignatures } from '../../intake/signatures/verify.ts';
 import { privateCache } from '../../kernel/system/private-cache.ts';
+import { giveBack } from '../../agents/act/terminal/take-over.ts';
+import { openLogs } from '../../agents/files/attempt-log.ts';
+import { openTerminals } from '../../processes/control/client.ts';
 import type { Receive } from '../../server/open-doors.ts';
+import type { OutputParts } from '../../server/output/outputs.ts';
 import type { WithAccess } from '../../server/routes.ts';
+import type { ServerOptions } from '../../server/server.ts';
 import { withAccess } from '../operations/access.ts';
-import { type Surroundings, configOf, openContext, requireRepository } from '../open.ts';
+import {
+  type Repository,
+  type Surroundings,
+  configOf,
+  nodeHere,
+  openContext,
+  requireRepository,
+} from '../open.ts';
 import { intakeOf } from '../run/intake.ts';
 
 export interface ServedBoard {
   readonly context: Context;
   readonly receive: Receive;
   readonly withAccess: WithAccess;
+  readonly sessionOf: NonNullable<ServerOptions['sessionOf']>;
+  readonly output: OutputParts;
   /** For tokens; undefined when this user has no private place. */
   readonly tokenFolder: string | undefined;
+  /** The built dashboard. */
+  readonly webFolder: string;
 }
 
 export async function openServedBoard(
@@ -57,7 +77,49 @@ export async function openServedBoard(
     context,
     receive: async (name, request) =>
       receiveRequest(context, { triggers: await triggersNow() }, signatures, { name, request }),
-    withAccess: (work, keyed) => withAccess(person, work, { lent: lentBoard(context.board, keyed) }),
+    withAccess: (work, { keyed, caller } = {}) => {
+      const by = caller?.kind === 'session' ? { ...person, env: asSession(person.env, caller) } : person;
+      return withAccess(by, work, { lent: lentBoard(context.board, keyed) });
+    },
+    sessionOf: async (token) => {
+      const claimed = readSessionToken(repository.home, token);
+      return claimed && loadSessionCaller(context.board, claimed);
+    },
+    output: outputParts(repository, context, person.env),
     tokenFolder: privateCache(env, 'copse-serve'),
+    webFolder: webFolder(),
+  };
+}
+
+/** Beside the bundle; sources use that of the last build. */
+function webFolder(): string {
+  const here = path.dirname(fileURLToPath(import.meta.url));
+  return path.basename(here) === 'dist' ? path.join(here, 'web') : path.join(here, '../../../dist/web');
+}
+
+/** As a runner runs the commands of its agent, which read no file for it. */
+function asSession(env: Surroundings['env'], { session, token, task, attempt, agent }: SessionCaller) {
+  return {
+    ...env,
+    COPSE_TASK_ID: task,
+    COPSE_SESSION_ID: session,
+    COPSE_TOKEN: String(token),
+    COPSE_AGENT: agent,
+    COPSE_SETTINGS_OF: attempt,
+    [FOR_SESSION]: '1',
+  };
+}
+
+function outputParts(repository: Repository, context: Context, env: Surroundings['env']): OutputParts {
+  const node = nodeHere(repository);
+  const person = authorFrom(env);
+  return {
+    node,
+    person: person.kind === 'person' ? person.name : null,
+    logs: openLogs(repository.home),
+    terminals: openTerminals(),
+    giveBack: async (task) => {
+      await giveBack({ ...context, by: { kind: 'node', node } }, task, 'page_closed');
+    },
   };
 }

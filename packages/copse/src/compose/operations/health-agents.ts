@@ -2,7 +2,6 @@
 
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { splitInstall } from '../../explain/rules/reason.ts';
-import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { HealthCheck } from '../../operations/access.ts';
 import { type Repository, type Surroundings, configOf, findRepository } from '../open.ts';
@@ -11,7 +10,7 @@ import { fine, missing, problem } from './health-check.ts';
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
 export async function checkAgents(from: Surroundings, found: Repository): Promise<readonly HealthCheck[]> {
-  const { agentsOf, lookForProgram } = await import('../run/agents.ts');
+  const { agentsOf, lookForAgent } = await import('../run/agents.ts');
   const { usable, unusable } = await agentsOf(await configOf(found), from, found.configFolder);
   if (usable.length + unusable.length === 0) {
     const remedy = 'copse agents detect # to see how to install one';
@@ -23,44 +22,32 @@ export async function checkAgents(from: Surroundings, found: Repository): Promis
       ),
     ];
   }
-  const looks = usable.map((agent) => {
-    const { runtime, command, sandbox } = agent;
-    // An image has programs of its own, and so may a worktree after its set-up.
-    const isElsewhere = runtime !== 'command' || sandbox === 'docker' || command === undefined;
-    const look = isElsewhere ? null : lookForProgram(command, found.configFolder, from.env);
-    const isMade = look?.kind === 'not_found' && /^[^/].*\//.test(look.program) && hasSetup(agent);
-    return { name: agent.name, look: isMade ? ({ kind: 'unknown' } as const) : look };
-  });
-  const names = (kinds: readonly (string | undefined)[]) =>
-    looks.flatMap(({ name, look }) => (kinds.includes(look?.kind) ? [name] : [])).join(', ');
-  const able = names([undefined, 'found']);
-  const unchecked = names(['unknown']);
+  const looks = usable.map((agent) => ({
+    name: agent.name,
+    isChecked: lookForAgent(agent, found.configFolder, from.env).kind !== 'unknown',
+  }));
+  const names = (isWanted: boolean) =>
+    looks.flatMap(({ name, isChecked }) => (isChecked === isWanted ? [name] : [])).join(', ');
+  const able = names(true);
+  const unchecked = names(false);
   return [
     ...(able === '' ? [] : [fine('agents', `${able} can run here`)]),
     ...(unchecked === ''
       ? []
       : [fine('agents', `${unchecked}: a shell runs the command; its program was not checked`)]),
-    ...looks.flatMap(({ name, look }) =>
-      look?.kind === 'not_found'
-        ? [problem('agents', `agent ${name}: program ${shown(look.program)} not found`, AFTER_REPAIR)]
-        : [],
-    ),
     ...unusable.map(({ reason }) => unable('agents', reason)),
   ];
-}
-
-function hasSetup({ workspace }: EffectiveAgent): boolean {
-  return (workspace.setup ?? []).length > 0;
 }
 
 /** Where a reason ends with a command that installs a program, that command is the remedy. */
 function unable(name: string, reason: string): HealthCheck {
   const { found, install } = splitInstall(reason);
   const change = found.includes('Docker does not answer') ? WITHOUT_DOCKER : AFTER_REPAIR;
-  return problem(name, found, install ?? change);
+  return problem(name, found, install ?? (found.includes(' needs the program ') ? AFTER_INSTALL : change));
 }
 
 const AFTER_REPAIR = 'Change copse.yml, then run: copse config accept';
+const AFTER_INSTALL = 'Install it; or change copse.yml, then run: copse config accept';
 const WITHOUT_DOCKER =
   'Start Docker; or remove `sandbox: docker` from copse.yml, then run: copse config accept';
 

@@ -8,8 +8,12 @@ import {
   installCommand,
   vendorRuntimes,
 } from '../../agents/runtimes/installed.ts';
+import { type ProgramLook, lookForProgram } from '../../agents/runtimes/command/program.ts';
 import { type Surroundings, findRepository } from '../open.ts';
 import { homedir } from 'node:os';
+import path from 'node:path';
+import { baseHasFile } from '../../git/refs/base-has-file.ts';
+import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { cloneTo, placeOf } from '../../git/directory/elsewhere.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
@@ -26,12 +30,12 @@ export interface KnownAgents {
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** With `clones`, repositories of agents that may be cloned are. */
+/** With `clones`, repositories of agents that may be cloned are. `isGiven`: a person gave the command just now. */
 export async function agentsOf(
   config: Config,
   { env }: Surroundings,
   root: string,
-  { clones = false }: { readonly clones?: boolean } = {},
+  { clones = false, isGiven = false }: { readonly clones?: boolean; readonly isGiven?: boolean } = {},
 ): Promise<KnownAgents> {
   const mayTake = outsideOf(findRepository(root));
   const isInstalled = (runtime: VendorRuntime) => findRuntime(runtime, { env, mayTake }) !== undefined;
@@ -46,6 +50,7 @@ export async function agentsOf(
     const complete = runtime === undefined ? agent : { ...agent, runtime };
     const reason =
       unusableBecause(complete, isInstalled) ??
+      (isGiven ? null : await programProblem(complete, root, env)) ??
       sandboxProblem(complete, env, mayTake) ??
       (await elsewhereProblem(complete, { root, env, clones }));
     if (reason === null) usable.push(complete);
@@ -117,7 +122,46 @@ function unusableBecause(
   }
 }
 
-export { lookForProgram } from '../../agents/runtimes/command/program.ts';
+/** Why the program of its command cannot start here, or null. */
+async function programProblem(
+  agent: EffectiveAgent,
+  root: string,
+  env: Surroundings['env'],
+): Promise<string | null> {
+  const look = lookForAgent(agent, root, env);
+  if (look.kind !== 'not_found') return null;
+  const { program } = look;
+  const isPath = program.includes('/');
+  if (isPath && !path.isAbsolute(program) && (await isInBase(program, root))) return null;
+  return `Agent ${agent.name} needs the program ${program}, which ${isPath ? 'does not exist' : 'is not installed'}.`;
+}
+
+/** Worktrees begin at the base, which may have a file that the main checkout lacks. */
+async function isInBase(program: string, root: string): Promise<boolean> {
+  const file = path.posix.normalize(program);
+  const repository = findRepository(root);
+  const known = repository && baseHasFile(openTrustedDir(repository), file);
+  if (known != null) return known;
+  const { hasFileInBase } = await import('../on-demand.ts');
+  return hasFileInBase(root, file);
+}
+
+/** `found` also of one that is looked for elsewhere; `unknown`: a shell or a set-up command provides it. */
+export function lookForAgent(agent: EffectiveAgent, root: string, env: Surroundings['env']): ProgramLook {
+  const { runtime, command, sandbox, working_directory: elsewhere } = agent;
+  if (runtime !== 'command' || command === undefined) return { kind: 'found' };
+  // An image and another repository have programs of their own.
+  if (sandbox === 'docker' || elsewhere !== undefined) return { kind: 'found' };
+  const look = lookForProgram(command, root, { ...env, ...agent.env });
+  // So may a worktree after its set-up.
+  const isMade = look.kind === 'not_found' && /^[^/].*\//.test(look.program) && hasSetup(agent);
+  return isMade ? { kind: 'unknown' } : look;
+}
+
+function hasSetup({ workspace }: EffectiveAgent): boolean {
+  return (workspace.setup ?? []).length > 0;
+}
+
 export type { DetectedRuntime } from '../../agents/runtimes/installed.ts';
 
 /** The installed agent programs, their versions, and whether they start. */

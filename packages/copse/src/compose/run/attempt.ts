@@ -22,6 +22,7 @@ import type { Commands } from '../../workspaces/ports/furnishing.ts';
 import type { Patience } from '../../board/patient.ts';
 import { type Surroundings, openWorkspaces } from '../open.ts';
 import { openCommandAsks } from '../inside-attempt.ts';
+import { sessionToken } from '../../agents/files/session-token.ts';
 import { openSessionCommands } from '../../agents/files/session-commands.ts';
 import type { Orders } from '../../agents/ports/runners.ts';
 import { checksIn, checksOf } from './checks.ts';
@@ -101,6 +102,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     mayTake,
   });
   const environment = agentSurroundings(surroundings, agent, { programs: ownPrograms(home), mayTake });
+  const serverToken = sessionToken(home, { session, token });
   const commands: Commands = {
     // Accept commands and hooks start in files of the agent, so they run in its sandbox, with its environment.
     run: (lines) => {
@@ -157,7 +159,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
     }),
     pid: process.pid,
-    environment,
+    environment: { ...environment, ...(serverToken !== undefined && { COPSE_SERVER_TOKEN: serverToken }) },
     stop: surroundings.stop,
     log,
     onCutOff,

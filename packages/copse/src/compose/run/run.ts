@@ -20,6 +20,7 @@ import {
   requireRepository,
   rootsOf,
 } from '../open.ts';
+import { fail } from '../../operations/failure.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
 import { type ChecksConfinement, checksIn, checksOf } from './checks.ts';
@@ -222,6 +223,7 @@ async function settingsFor(
   const config = await withCommand(written, command);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder, {
     clones: asNode,
+    isGiven: command !== undefined,
   });
   const { finish, board } = config;
   // Its schedules keep their sources, also while another agent works here.
@@ -235,6 +237,8 @@ async function settingsFor(
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {
   if (command === undefined) return config;
+  if (command.trim() === '')
+    fail('invalid', '--command is empty: write the command of your agent.', 'copse help agents');
   const { agents } = await configFrom({ agents: { command: { command } } });
   return { ...config, agents };
 }

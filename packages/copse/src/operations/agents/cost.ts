@@ -74,7 +74,7 @@ function requireSince(text: string, now: Timestamp): Timestamp {
   if (isReal) return timestamp(parsed);
   return fail(
     'invalid',
-    `--since must be a time like 7d, 2026-11-30 or 2026-11-30T14:00, not "${text}".`,
+    `since must be a time like 7d, 2026-11-30 or 2026-11-30T14:00, not "${text}".`,
     'copse cost --help',
   );
 }

@@ -6,7 +6,7 @@ import { costGroups } from '../../agents/act/cost.ts';
 import { runtimes } from '../../agents/rules/runtimes.ts';
 import { openPhases } from '../../agents/rules/session/session.ts';
 import { statNames } from '../../explain/rules/stats.ts';
-import { taskOrHere, time, usage } from '../shapes/common.ts';
+import { aTask, taskOrHere, time, usage } from '../shapes/common.ts';
 import { question, task } from '../shapes/task.ts';
 import { MOST_WEEKS } from './stats.ts';
 
@@ -141,6 +141,18 @@ export const stats = {
     since: day,
     rows: z.array(z.strictObject({ week: day, agent: z.string(), ...counts })),
     total: z.strictObject(counts),
+    days: z
+      .array(
+        z.strictObject({
+          day,
+          landed: z.number(),
+          leadP50Ms: z.number().describe('From the creation of a task to its landing.'),
+          leadP95Ms: z.number(),
+          queueP50Ms: z.number().describe('From the queue to its landing.'),
+          queueP95Ms: z.number(),
+        }),
+      )
+      .describe('Days on which something landed, the oldest first.'),
   }),
 };
 
@@ -188,5 +200,33 @@ export const notify = {
     task: z.string(),
     attention: attention.nullable(),
     isNew: z.boolean().describe('False: this was known.'),
+  }),
+};
+
+export const takeOver = {
+  input: z.strictObject({
+    task: aTask,
+    isKept: z
+      .boolean()
+      .optional()
+      .describe(
+        'Keep it while no page shows the terminal; otherwise it ends a minute after the last page closed.',
+      ),
+  }),
+  output: z.strictObject({
+    task: z.string(),
+    session: z.string(),
+    person: z.string().nullable().describe('Who may type now.'),
+    isKept: z.boolean(),
+    since: time,
+    isNew: z.boolean().describe('False: this person had taken over before.'),
+  }),
+};
+
+export const giveBack = {
+  input: z.strictObject({ task: aTask }),
+  output: z.strictObject({
+    task: z.string(),
+    isNew: z.boolean().describe('False: no person had taken over.'),
   }),
 };

@@ -1,3 +1,4 @@
+import type { FlowDay } from '../../queue/rules/view/flow.ts';
 import type { Stats, StatsRow } from '../../explain/rules/stats.ts';
 import { loadStats } from '../../explain/stats.ts';
 import { timestamp } from '../../kernel/ids.ts';
@@ -19,13 +20,19 @@ interface ShownStats {
   readonly since: string;
   readonly rows: readonly StatsRow[];
   readonly total: Stats;
+  /** Days on which something landed. */
+  readonly days: readonly FlowDay[];
 }
 
 export async function act(access: Access, { weeks = USUAL_WEEKS }: Input): Promise<ShownStats> {
   return access.board(async (context) => {
     const since = startOfWeek(context.clock.now(), weeks - 1);
     const weekOf = (at: number) => dayOf(startOfWeek(at));
-    const counted = await loadStats(context, { since: timestamp(since.getTime()), weekOf });
+    const counted = await loadStats(context, {
+      since: timestamp(since.getTime()),
+      weekOf,
+      dayOf: (at) => dayOf(new Date(at)),
+    });
     return { weeks, since: dayOf(since), ...counted };
   });
 }

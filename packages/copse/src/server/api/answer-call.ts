@@ -3,11 +3,12 @@
 import { createHash } from 'node:crypto';
 
 import type { KeyedRequest } from '../../board/rules/keyed-request.ts';
+import { refuseSession } from '../../operations/callers.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { performRead } from '../../operations/perform.ts';
 import { type HttpAnswer, json, problemAnswer } from '../answer.ts';
 import { explain } from '../explain.ts';
-import type { Call, ServedParts } from '../routes.ts';
+import type { Call, HttpCaller, ServedParts } from '../routes.ts';
 import { isKnownTag } from '../rules/etag.ts';
 import { problem } from '../rules/problem.ts';
 import { readInput } from './read-input.ts';
@@ -25,30 +26,41 @@ export async function answerCall(
 }
 
 async function answered(operation: Operation, serving: ServedParts, call: Call): Promise<HttpAnswer> {
-  const { headers } = call.request;
+  const { caller, request } = call;
+  const { headers } = request;
   const read = await readInput(operation, call, serving.limits);
   if (read.kind === 'refused') return read.answer;
   const { input } = read;
   if (operation.effect === 'destroys' && headers['confirm'] !== operation.name)
     return needsConfirmation(operation);
   const key = headers['idempotency-key'];
-  if (key === undefined) return performed(operation, serving, input);
+  if (key === undefined) return performed(operation, serving, { input, caller });
   if (!operation.creates) return wrongKey(operation, `${operation.name} takes no Idempotency-Key.`);
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
     return wrongKey(operation, 'An Idempotency-Key has 1 to 255 letters of ASCII, without spaces.');
-  const wanted = { key, input: JSON.stringify([operation.name, input]) };
-  return serving.once.answer(wanted, (keyed) => performed(operation, serving, input, keyed));
+  // A session and the person may draw the same key.
+  const own = caller.kind === 'session' ? `${caller.session} ${key}` : key;
+  const wanted = { key: own, input: JSON.stringify([operation.name, input]) };
+  return serving.once.answer(wanted, (keyed) => performed(operation, serving, { input, caller, keyed }));
+}
+
+interface PerformedFor {
+  readonly input: unknown;
+  readonly caller: HttpCaller;
+  readonly keyed?: KeyedRequest;
 }
 
 /** Never throws: a keyed request keeps its failure too. */
 async function performed(
   operation: Operation,
   { withAccess, onProblem }: ServedParts,
-  input: unknown,
-  keyed?: KeyedRequest,
+  { input, ...asked }: PerformedFor,
 ): Promise<HttpAnswer> {
   try {
-    const document = await withAccess((access) => performRead(operation, access, input), keyed);
+    const document = await withAccess(async (access) => {
+      refuseSession(operation, access.env, input);
+      return performRead(operation, access, input);
+    }, asked);
     const answer = json(document, operation.creates ? 201 : 200);
     return operation.undo === undefined ? answer : { ...answer, headers: { 'copse-undo': operation.undo } };
   } catch (error) {

@@ -7,6 +7,7 @@ import { operations } from '../../operations/registry.ts';
 import { jsonSchemaOf, namedSchemaOf } from '../../operations/shapes/json-schema.ts';
 import { API } from '../rules/target.ts';
 import { type Json, ownPaths, problemSchema } from './own-paths.ts';
+import { describedTag } from './tags.ts';
 
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, Json>>;
@@ -48,11 +49,17 @@ export async function openApiDocument(described: readonly Operation[]): Promise<
     },
     servers: [{ url: 'http://127.0.0.1:4747', description: 'copse serve' }],
     security: [{ token: [] }],
-    tags: tags.map((name) => ({ name })),
+    tags: tags.map(describedTag),
     paths: Object.fromEntries([...paths].toSorted(([one], [other]) => (one < other ? -1 : 1))),
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The token of copse serve. It is a person’s.' },
+        ticket: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'ticket',
+          description: 'Opens one WebSocket, within 30 seconds.',
+        },
       },
       responses: {
         Problem: {
@@ -172,11 +179,19 @@ function pointed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pointed);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [
+    Object.entries(withNamedKeys(value)).map(([key, one]) => [
       key,
       key === '$ref' && typeof one === 'string'
         ? one.replace('#/$defs/', '#/components/schemas/')
         : pointed(one),
     ]),
   );
+}
+
+/** A record that has all keys of an enumeration: generators of clients know properties, but not `propertyNames`. */
+function withNamedKeys(schema: object): object {
+  const { propertyNames, required, additionalProperties, ...rest } = schema as Json;
+  if (propertyNames === undefined || !Array.isArray(required)) return schema;
+  const properties = Object.fromEntries(required.map((key: string) => [key, additionalProperties]));
+  return { ...rest, properties, required, additionalProperties: false };
 }

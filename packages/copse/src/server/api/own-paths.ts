@@ -66,10 +66,48 @@ export const ownPaths: Readonly<Record<string, Json>> = {
       }),
     }),
   },
+  '/api/v1/snapshot/records': {
+    get: own(
+      'server.snapshot_records',
+      'Read the records that events change, true at one event number',
+      {},
+      '200',
+      {
+        headers: { ETag: { description: 'For If-None-Match.', schema: text } },
+        content: object({ at: { type: 'integer' }, records: { type: 'object' } }),
+      },
+    ),
+  },
   '/api/v1/events': {
     get: own('server.events', 'Follow events as Server-Sent Events', { parameters: [cursor] }, '200', {
       content: { 'text/event-stream': { schema: text } },
     }),
+  },
+  '/api/v1/export': {
+    get: own('server.export', 'Read the whole board, as copse export prints it', {}, '200', {
+      content: { 'application/jsonl': { schema: text } },
+    }),
+  },
+  '/api/v1/stream': {
+    get: own(
+      'server.stream',
+      'Follow events over a WebSocket; the ticket stands for the token',
+      {
+        security: [{ ticket: [] }],
+        parameters: [cursor, { name: 'ticket', in: 'query', required: true, schema: text }],
+      },
+      '101',
+      {},
+    ),
+  },
+  '/mcp': {
+    post: own(
+      'server.mcp',
+      'Call every operation as a tool of the Model Context Protocol, one message for each request',
+      { requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } } },
+      '200',
+      { content: { 'application/json': { schema: { type: 'object' } } } },
+    ),
   },
   '/api/v1/ticket': {
     post: own('server.ticket', 'Get a ticket for one WebSocket at /api/v1/stream', {}, '201', {

@@ -12,7 +12,7 @@ import { readBody } from '../body.ts';
 import type { Call } from '../routes.ts';
 import { problem } from '../rules/problem.ts';
 import { type NamedTypes, valueOf } from '../rules/query.ts';
-import { tooManyEntries, wrongInputText } from '../../operations/wrong-input.ts';
+import { unfitField, wrongInputText } from '../../operations/wrong-input.ts';
 
 export type InputRead =
   | { readonly kind: 'read'; readonly input: unknown }
@@ -28,7 +28,7 @@ type InputFields = Readonly<Record<string, unknown>>;
 export async function readInput(
   operation: Operation,
   call: Call,
-  limits: Pick<Policy['server'], 'bodyBytes'>,
+  limits: Pick<Policy['server'], 'bodyBytes' | 'largeBodyBytes'>,
 ): Promise<InputRead> {
   const { input: shape } = await operation.shape();
   const { properties = {}, $defs = {} } = jsonSchemaOf(shape) as InputSchema;
@@ -43,7 +43,7 @@ export async function readInput(
     );
   const body = isInQuery
     ? { kind: 'fields' as const, fields: {} }
-    : await bodyFields(operation, call, limits);
+    : await bodyFields(operation, call, operation.hasLargeInput ? limits.largeBodyBytes : limits.bodyBytes);
   if (body.kind === 'refused') return body;
   const texts = isInQuery ? { ...query, ...call.parameters } : call.parameters;
   const others: InputFields = isInQuery ? query : body.fields;
@@ -54,8 +54,8 @@ export async function readInput(
     Object.hasOwn(properties, name) ? valueOf(text, properties[name] ?? {}, $defs) : text,
   ]);
   const given = { ...body.fields, ...(Object.fromEntries(read) as InputFields) };
-  const tooMany = tooManyEntries(given);
-  if (tooMany !== undefined) return refused(operation, tooMany);
+  const unfit = unfitField(given);
+  if (unfit !== undefined) return refused(operation, unfit);
   const parsed = shape.safeParse(given);
   if (parsed.success) return { kind: 'read', input: parsed.data };
   return refused(operation, wrongInputText(parsed.error.issues, given, Object.keys(properties)));
@@ -65,11 +65,7 @@ type BodyFields =
   | { readonly kind: 'fields'; readonly fields: InputFields }
   | { readonly kind: 'refused'; readonly answer: HttpAnswer };
 
-async function bodyFields(
-  operation: Operation,
-  { request }: Call,
-  { bodyBytes }: Pick<Policy['server'], 'bodyBytes'>,
-): Promise<BodyFields> {
+async function bodyFields(operation: Operation, { request }: Call, bodyBytes: number): Promise<BodyFields> {
   const body = await readBody(request, bodyBytes);
   const help = `copse ${operation.command} --help`;
   if (body.kind === 'too_large') {

@@ -47,7 +47,7 @@ function framesOf(told: StreamNews, at: Cursor): readonly string[] {
 }
 
 /** A client whose machine sleeps or is gone does not answer pings. */
-function closeWhenSilent(socket: WebSocket, everyMs: number): () => void {
+export function closeWhenSilent(socket: WebSocket, everyMs: number): () => void {
   let isAlive = true;
   socket.on('pong', () => (isAlive = true));
   const timer = setInterval(() => {

@@ -10,6 +10,8 @@ export interface RequestHead {
   readonly host: readonly string[];
   readonly origin: readonly string[];
   readonly fetchSite: readonly string[];
+  /** A person follows a link to a page of the dashboard: its file has no data, and no other page can look into it. */
+  readonly isPageOpened: boolean;
 }
 
 export interface Doors {
@@ -27,14 +29,18 @@ export type HeadCheck =
       readonly given: string;
     };
 
-export function checkHead({ host, origin, fetchSite }: RequestHead, { hosts, origins }: Doors): HeadCheck {
+export function checkHead(
+  { host, origin, fetchSite, isPageOpened }: RequestHead,
+  { hosts, origins }: Doors,
+): HeadCheck {
   const [onlyHost] = host;
   if (host.length !== 1 || onlyHost === undefined || !hosts.has(onlyHost.toLowerCase()))
     return { kind: 'refused', check: 'Host', given: host.join(', ') };
   if (origin.length > 1 || origin.some((one) => !origins.has(one)))
     return { kind: 'refused', check: 'Origin', given: origin.join(', ') };
   // `none`: a person typed the address. `same-site` is another port of this machine.
-  if (fetchSite.length > 1 || fetchSite.some((one) => one !== 'same-origin' && one !== 'none'))
+  const isForeign = fetchSite.some((one) => one !== 'same-origin' && one !== 'none');
+  if (fetchSite.length > 1 || (isForeign && !isPageOpened))
     return { kind: 'refused', check: 'Sec-Fetch-Site', given: fetchSite.join(', ') };
   return { kind: 'passed' };
 }

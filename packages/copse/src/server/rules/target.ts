@@ -8,19 +8,51 @@ export interface RequestTarget {
   readonly query: ReadonlyMap<string, string>;
 }
 
-/** Undefined also for `..`, empty parts, encoded slashes, control characters, and addresses of other servers. */
+type TargetRead =
+  | { readonly kind: 'read'; readonly target: RequestTarget }
+  | { readonly kind: 'wrong'; readonly problem: string };
+
+/** Undefined for `..`, empty parts, control characters, and addresses of other servers; `targetProblem` says why. */
 export function parseTarget(text: string, mostLength: number): RequestTarget | undefined {
-  if (text.length > mostLength || !/^\/[\x21-\x7e]*$/.test(text) || text.includes('#')) return undefined;
-  const at = text.indexOf('?');
-  const path = at === -1 ? text : text.slice(0, at);
-  const segments = path === '/' ? [] : path.slice(1).split('/').map(decoded);
-  const query = at === -1 ? new Map<string, string>() : parseQuery(text.slice(at + 1));
-  if (query === undefined || !segments.every(isSegment)) return undefined;
-  return { segments, query };
+  const read = readTarget(text, mostLength);
+  return read.kind === 'read' ? read.target : undefined;
 }
 
-function isSegment(segment: string | undefined): segment is string {
-  return segment !== undefined && !['', '.', '..'].includes(segment) && !/[/\\\p{Cc}]/u.test(segment);
+/** Why this is the target of no request. For clients that may enter. */
+export function targetProblem(text: string, mostLength: number): string {
+  const read = readTarget(text, mostLength);
+  return read.kind === 'wrong' ? read.problem : 'The server has no such path.';
+}
+
+function readTarget(text: string, mostLength: number): TargetRead {
+  if (text.length > mostLength)
+    return wrong(`The address has ${text.length} characters, and at most ${mostLength} are read.`);
+  if (!/^\/[\x21-\x7e]*$/.test(text) || text.includes('#'))
+    return wrong('The address must begin with a slash, and have only visible ASCII.');
+  const at = text.indexOf('?');
+  const path = at === -1 ? text : text.slice(0, at);
+  const segments: string[] = [];
+  for (const part of path === '/' ? [] : path.slice(1).split('/')) {
+    if (part === '')
+      return wrong(
+        `The path has an empty part: ${path.includes('//') ? '"//"' : 'remove the slash at its end'}.`,
+      );
+    const segment = decoded(part);
+    if (segment === undefined) return wrong(badPercent(part));
+    if (!isSegment(segment)) return wrong(`The path has a part that no path has here: ${quoted(segment)}.`);
+    segments.push(segment);
+  }
+  const query = at === -1 ? new Map<string, string>() : parseQuery(text.slice(at + 1));
+  return 'problem' in query ? query : { kind: 'read', target: { segments, query } };
+}
+
+function wrong(problem: string): Extract<TargetRead, { kind: 'wrong' }> {
+  return { kind: 'wrong', problem };
+}
+
+/** An encoded slash divides no path; between them are names as between others, so that none leads out of a folder. */
+function isSegment(segment: string): boolean {
+  return segment.split('/').every((name) => !['', '.', '..'].includes(name)) && !/[\\\p{Cc}]/u.test(segment);
 }
 
 function decoded(text: string): string | undefined {
@@ -31,14 +63,25 @@ function decoded(text: string): string | undefined {
   }
 }
 
+function badPercent(text: string): string {
+  return `A % in the address is not followed by two digits of UTF-8 text: ${quoted(text)}.`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > LONG ? `${text.slice(0, LONG)}…` : text);
+}
+
+const LONG = 60;
+
 /** A name that comes twice is a mistake. */
-function parseQuery(text: string): ReadonlyMap<string, string> | undefined {
+function parseQuery(text: string): ReadonlyMap<string, string> | Extract<TargetRead, { kind: 'wrong' }> {
   const query = new Map<string, string>();
   for (const pair of text.split('&').filter((one) => one !== '')) {
     const at = pair.indexOf('=');
     const name = decoded(at === -1 ? pair : pair.slice(0, at));
     const value = decoded(at === -1 ? '' : pair.slice(at + 1).replaceAll('+', ' '));
-    if (name === undefined || value === undefined || query.has(name)) return undefined;
+    if (name === undefined || value === undefined) return wrong(badPercent(pair));
+    if (query.has(name)) return wrong(`The query has the field ${quoted(name)} twice.`);
     query.set(name, value);
   }
   return query;

@@ -110,7 +110,7 @@ function hasTraces({ git, ledger, task }: Briefing): boolean {
 }
 
 const handbackTitles: Readonly<Record<HandbackReason, string>> = {
-  dirty: 'there are uncommitted changes',
+  dirty: 'some changes are not committed',
   nothing_committed: 'nothing was committed',
   branch: 'the commits are not on the branch of the task',
   commit_message: 'commit messages break the convention',

@@ -66,7 +66,7 @@ function describeSides({
   tried,
 }: ConflictDetails & { readonly target: string }): readonly string[] {
   const marked = (mark: string, text: string) =>
-    shown(text.replace(/\n$/, ''))
+    shown(text.replace(/\n+$/, ''))
       .split('\n')
       .map((line) => `    ${mark} ${line}`);
   const sides = others.flatMap(({ task, title, intent }) => [

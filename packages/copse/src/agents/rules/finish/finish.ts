@@ -198,11 +198,11 @@ function refuseDisturbed({ task, inPlace }: FinishFacts): GateVerdict | undefine
 }
 
 /** A person reads its first line in lists, so a single file is named there. */
-function uncommittedText({ task, inPlace }: FinishFacts, files: readonly string[]): string {
+function uncommittedText({ inPlace }: FinishFacts, files: readonly string[]): string {
   const [first = ''] = files;
-  const where = inPlace === undefined ? `The worktree of ${task}` : `In the main checkout, ${task}`;
-  if (files.length === 1) return `${where} has 1 uncommitted file: ${shown(first)}`;
-  return `${where} has ${files.length} uncommitted files:\n${listed(files)}`;
+  const where = inPlace === undefined ? '' : ' in the main checkout';
+  if (files.length === 1) return `1 uncommitted file${where}: ${shown(first)}`;
+  return `${files.length} uncommitted files${where}:\n${listed(files)}`;
 }
 
 function refusedDirty(

@@ -14,6 +14,14 @@ import { unreachable } from '../../../kernel/unreachable.ts';
 import { type EventHead, existing, mustBeNew } from '../../../kernel/evolution.ts';
 import { type Usage, addUsage, noUsage } from '../../../kernel/usage.ts';
 import type { AgentName, SessionId, TaskId, Timestamp } from '../../../kernel/ids.ts';
+import {
+  type GiveBackCause,
+  type TakeOverEvent,
+  type TerminalTakeOver,
+  decideGiveBack,
+  decideTakeOver,
+  givenBack,
+} from './take-over.ts';
 
 export const openPhases = [
   'registered',
@@ -73,6 +81,8 @@ export interface Session {
   readonly state: SessionState;
   /** How it finished the last time. */
   readonly finish?: FinishWords;
+  /** A person types into its terminal. It ends with the session's live state. */
+  readonly takenOver?: TerminalTakeOver;
 }
 
 /** What was said when a session finished. */
@@ -105,6 +115,8 @@ export const sessionTransitions = {
   use: { live: ['live'] },
   ask: { live: ['live'] },
   answer: { live: ['live'] },
+  take_over: { live: ['live'] },
+  give_back: { live: ['live'] },
   complete: { live: ['complete'] },
   stick: { live: ['stuck'], interrupted: ['stuck'], complete: ['stuck'] },
   interrupt: { live: ['interrupted'], stuck: ['interrupted'] },
@@ -132,6 +144,7 @@ export type SessionEvent =
   | (Of<'session.used'> & { readonly usage: Usage })
   | (Of<'session.asked'> & { readonly question: Omit<Question, 'answer'> })
   | (Of<'session.answered'> & { readonly question: string; readonly answer: PermissionAnswer })
+  | TakeOverEvent
   /** The agent's report could not be parsed; nothing else follows. */
   | (Of<'session.misreported'> & { readonly problem: string })
   | (Of<'session.completed'> & FinishWords)
@@ -147,6 +160,8 @@ export type SessionRequest =
   | { readonly action: 'use'; readonly usage: Usage }
   | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
   | ({ readonly action: 'answer' } & PermissionAnswer)
+  | ({ readonly action: 'take_over' } & Omit<TerminalTakeOver, 'at'>)
+  | { readonly action: 'give_back'; readonly because: GiveBackCause }
   | ({ readonly action: 'complete' } & FinishWords)
   | { readonly action: 'stick'; readonly reason: string }
   | { readonly action: 'interrupt'; readonly because: Interruption }
@@ -164,7 +179,7 @@ export function decideSession(
   if (from[life] === undefined) {
     return refused(
       'wrong_status',
-      `Cannot ${request.action} session ${session.id} of ${session.task}: it is ${life}.`,
+      `Cannot ${request.action.replace('_', ' ')} session ${session.id} of ${session.task}: it is ${life}.`,
       `copse show ${session.task}`,
     );
   }
@@ -208,6 +223,10 @@ export function decideSession(
         answer: { isAllowed, message },
       });
     }
+    case 'take_over':
+      return decideTakeOver(session, request, at);
+    case 'give_back':
+      return decideGiveBack(session, request.because, at);
     case 'complete': {
       const { summary, notes = [] } = request;
       const words = { ...(summary && { summary }), ...(notes.length > 0 && { notes }) };
@@ -296,15 +315,24 @@ export function evolveSession(session: Session | undefined, event: SessionEvent)
         state: attended(before.state, null),
       };
     }
+    case 'session.taken_over': {
+      const { person, isKept, at } = event;
+      return { ...before, takenOver: { person, isKept, at } };
+    }
+    case 'session.given_back':
+      return givenBack(before);
     case 'session.completed': {
-      const { finish: _, ...rest } = before;
+      const { finish: _, ...rest } = givenBack(before);
       const { summary, notes } = event;
       const finish = { ...(summary !== undefined && { summary }), ...(notes && { notes }) };
       const hasWords = summary !== undefined || notes !== undefined;
       return { ...rest, ...(hasWords && { finish }), state: nextState(before.state, event) };
     }
-    default:
+    case 'session.advanced':
+    case 'session.attention':
       return { ...before, state: nextState(before.state, event) };
+    default:
+      return { ...givenBack(before), state: nextState(before.state, event) };
   }
 }
 
@@ -323,7 +351,9 @@ function nextState(
         | 'session.misreported'
         | 'session.used'
         | 'session.asked'
-        | 'session.answered';
+        | 'session.answered'
+        | 'session.taken_over'
+        | 'session.given_back';
     }
   >,
 ): SessionState {
