@@ -1,7 +1,9 @@
-// Installs the real agent programs that `npm run test:agents` runs, where they are not there already: some 900 MB that
-// no user of Copse needs. With COPSE_MORE_AGENTS=1 also those that are slower and tested less often.
+// Installs the packages of a test folder that has its own package-lock.json, where they are not there already:
 //
-//   node scripts/install-agents.mjs [--ahead]
+//   node scripts/install-packages.mjs [--ahead] [folder …]
+//
+// Without a folder these are the real agent programs that `npm run test:agents` runs: some 900 MB that no user of Copse
+// needs. With COPSE_MORE_AGENTS=1 also those that are slower and tested less often.
 //
 // With --ahead they are installed into a folder beside, where no test finds them. The next run without it moves them to
 // their place, if they are whole and as package-lock.json wants them.
@@ -11,17 +13,22 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const agents = fileURLToPath(new URL('../test/agents/real', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 const isAhead = process.argv.includes('--ahead');
+const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const agents = [
+  'test/agents/real',
+  ...(process.env.COPSE_MORE_AGENTS === '1' ? ['test/agents/real/more'] : []),
+];
 
-for (const folder of [agents, ...(process.env.COPSE_MORE_AGENTS === '1' ? [join(agents, 'more')] : [])]) {
+for (const folder of (named.length > 0 ? named : agents).map((name) => join(root, name))) {
   if (isInstalled(folder, folder)) continue;
   const ahead = join(folder, 'ahead');
   if (isInstalled(ahead, folder)) {
     if (!isAhead) moveFrom(ahead, folder);
     continue;
   }
-  process.stderr.write(`copse: installing the agent programs of ${folder} …\n`);
+  process.stderr.write(`copse: installing the packages of ${folder} …\n`);
   if (isAhead) layFiles(ahead, folder);
   install(isAhead ? ahead : folder);
 }
