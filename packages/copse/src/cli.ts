@@ -11,6 +11,9 @@ const argv = process.argv.slice(2);
 /** The launcher builds then, and starts the command again. */
 const STALE = 75;
 
+/** Of `copse tend`, which Copse starts in the background. It holds for a process, so it is set where one begins. */
+const LOW_PRIORITY = 10;
+
 /**
  * Buffers above 16 KB go back to the system when they are freed, and all threads share one heap: with a heap for each thread, and
  * with trees that grow by a name at a time, freed memory stays in holes. Written so that a person's own values are told apart.
@@ -31,6 +34,7 @@ if (isStale()) {
   process.getBuiltinModule('node:fs').writeSync(1, `${packageJson.version}\n`);
 } else {
   if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
+  if (argv[0] === 'tend') process.getBuiltinModule('node:os').setPriority(LOW_PRIORITY);
   useCompileCache();
   const [command = ''] = argv;
   const isWatched = argv.includes('--watch') || (command === 'queue' && argv.includes('-w'));

@@ -34,11 +34,21 @@ export async function readInput(cli: Cli, file: string): Promise<string> {
   try {
     return await readFile(path.resolve(cli.cwd, file), 'utf8');
   } catch (error) {
-    return fail(
-      'not_found',
-      `${file} cannot be read: ${messageOf(error)}.`,
-      'check the path, or use - for standard input',
-    );
+    return fail('not_found', unreadText(error, file), 'check the path, or use - for standard input');
+  }
+}
+
+/** Why a file that a person named cannot be read. */
+export function unreadText(error: unknown, name: string): string {
+  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+    case 'ENOENT':
+      return `There is no file ${name}.`;
+    case 'EISDIR':
+      return `${name} is a folder, not a file.`;
+    case 'EACCES':
+      return `You have no permission to read ${name}.`;
+    default:
+      return `${name} cannot be read: ${messageOf(error)}.`;
   }
 }
 

@@ -14,7 +14,7 @@ import { defaultPolicy } from '../kernel/policy.ts';
 import { fail } from '../operations/failure.ts';
 import { type ExitCode, exitCodes } from './exit-code.ts';
 import type { Cli } from './invocation.ts';
-import { messageOf } from './read-text.ts';
+import { unreadText } from './read-text.ts';
 
 interface Said {
   readonly code: number;
@@ -130,10 +130,6 @@ async function fileText(file: string, named: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    return fail(
-      'not_found',
-      `${named} cannot be read: ${messageOf(error)}.`,
-      'check the path, or use - for standard input',
-    );
+    return fail('not_found', unreadText(error, named), 'check the path, or use - for standard input');
   }
 }

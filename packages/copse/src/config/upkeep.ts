@@ -22,7 +22,7 @@ const count = z.int().min(0).max(1_000);
 const handbacks = section(
   {
     conflict: count.describe('The branch conflicts with the target.'),
-    dirty: count.describe('There are uncommitted changes.'),
+    dirty: count.describe('The agent left uncommitted changes.'),
     nothing_committed: count.describe('Nothing was committed.'),
     no_artifact: count.describe('A task without a worktree has no artifact.'),
     not_imported: count.describe('The commits of an import do not have its files.'),

@@ -12,7 +12,8 @@ import { shellWord, splitFirstStep } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { waitSteps } from './rules/wait-steps.ts';
-import { resolvedOn } from './state-now.ts';
+import { FIRST_COMMIT } from './rules/ahead.ts';
+import { hasBase, resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -30,12 +31,13 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'ready':
       return [
         ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)),
-        `${await byHand()} # to do it yourself`,
+        ...((await lacksCommit(context, task)) ? [FIRST_COMMIT] : [`${await byHand()} # to do it yourself`]),
         cancel,
       ];
     case 'in_progress':
       return [
         ...(isHeldByHand(context, task) ? [`copse finish ${id} # after your commit`] : []),
+        ...(await answering(context, task)),
         ...(state.claim.isByHand ? [] : [`copse logs ${id} # to see its output`]),
         `copse pause ${id} # to ${state.claim.isByHand ? 'put it aside' : 'stop its agent'} for now`,
         cancel,
@@ -46,7 +48,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [...firstStep(state), ...(await answers(context, task, byHand)), cancel];
     case 'failed':
       // It becomes ready, whether or not an agent can take it.
-      return [...otherAgent(context, task), `copse restart ${id}`, cancel];
+      return [...otherAgent(context, task), await restart(context, task), cancel];
     case 'in_review':
       return [...reviewSteps(state, id), await continuing(), cancel];
     case 'needs_attention': {
@@ -163,9 +165,43 @@ async function answers(
 ): Promise<readonly string[]> {
   const isByCopse = task.state.status === 'stuck' && task.state.isByCopse;
   const restart = `copse restart ${task.id}${isByCopse ? '' : ' --answer "…"'}`;
-  if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)}`];
-  const isForAny = task.agent === null && task.requires.length === 0;
-  return [...(isForAny ? [`${restart} --command "…"`] : []), await byHand()];
+  const what = isByCopse ? 'to start it again' : 'to answer it and start it again';
+  if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)} # ${what}`];
+  return [
+    ...(isForAny(task) ? [`${restart} --command "…" # ${what}, with a command as its agent`] : []),
+    `${await byHand()} # to do it yourself`,
+  ];
+}
+
+/** A restart alone makes a failed task wait for an agent; with a command as the agent it starts at once. */
+async function restart(context: LookContext, task: TaskSummary): Promise<string> {
+  const command = `copse restart ${task.id}`;
+  if ((await hasAgent(context, task)) || !isForAny(task))
+    return `${command}${sameCommand(context)} # to start it again`;
+  return `${command} --command "…" # to start it again, with a command as its agent`;
+}
+
+function isForAny({ agent, requires }: TaskSummary): boolean {
+  return agent === null && requires.length === 0;
+}
+
+/** Its agent waits for a person, and has no question that `copse answer` could answer. */
+async function answering(
+  { agents, board, node }: LookContext,
+  { id, state }: TaskSummary,
+): Promise<readonly string[]> {
+  if (state.status !== 'in_progress' || state.claim.isByHand) return [];
+  const session = await board.get('session', state.claim.session);
+  if (session?.state.life !== 'live' || session.state.attention === null) return [];
+  if (session.question != null && session.question.answer === null) return [];
+  const isInTerminal = agents.some(({ name, terminal }) => name === session.agent && terminal === 'tmux');
+  return isInTerminal && state.claim.node === node
+    ? [`copse attach ${id} # to answer in its terminal`]
+    : [`copse pause ${id} && copse resume ${id} --message "…" # to answer it`];
+}
+
+export async function lacksCommit(context: LookContext, { repository }: TaskSummary): Promise<boolean> {
+  return repository === undefined && context.target === undefined && !(await hasBase(context));
 }
 
 async function hasAgent(
@@ -236,7 +272,10 @@ async function withoutUnmet(
   const statuses = await board.statuses(dependsOn);
   const over = dependsOn.find((one) => statuses.get(one) === 'cancelled');
   if (over !== undefined)
-    return [`copse edit ${id} --not-depends ${over} # to start it without ${over}`, `copse why ${over}`];
+    return [
+      `copse edit ${id} --not-depends ${over} # to start it without ${over}`,
+      `copse why ${over} # to see why that was cancelled`,
+    ];
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   if (unmet === undefined) return [];
   return [

@@ -7,6 +7,7 @@ import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { type OpenQuestion, lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
 import { LeaseAges, type RunningTask, observeRunning } from '../agents/act/observe.ts';
 import { type Session, reportedPhase } from '../agents/rules/session/session.ts';
+import { personName } from '../agents/rules/session/take-over.ts';
 import type { NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { severalNodes } from '../machines/act/several-nodes.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -257,7 +258,10 @@ function needOfAgent(
   }
   const attention = session?.state.life === 'live' ? session.state.attention : null;
   if (attention === null) return undefined;
-  const reason = capitalised(waitingClause(attention, message));
+  const { takenOver } = session ?? {};
+  const taken = takenOver === undefined ? '' : `Taken over by ${personName(takenOver.person)}; `;
+  const waits = waitingClause(attention, message);
+  const reason = taken === '' ? capitalised(waits) : `${taken}${waits}`;
   return {
     ...about,
     kind: 'waiting',
@@ -311,12 +315,13 @@ async function workingOf(
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: lapsed ?? (isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null),
       ...(hasTerminal && { hasTerminal }),
+      ...(session?.takenOver && { takenOverBy: personName(session.takenOver.person) }),
     });
   }
   return working.toSorted((one, other) => one.since - other.since || (one.task < other.task ? -1 : 1));
 }
 
-function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
+function landingOf({ target, entries, paused }: QueueView): readonly LandingTask[] {
   return entries.map(({ task, title, queuedAt, position, standing }: EntryView) => ({
     task,
     title,
@@ -327,6 +332,7 @@ function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
     of: entries.length,
     why: position === 1 ? standingOn(standing, target) : standingText(standing),
     ...(standing.kind === 'no_leader' && { isUnled: true }),
+    ...(paused.land !== null && { isPaused: true }),
   }));
 }
 
@@ -351,5 +357,6 @@ async function loadReady(
 /** In one line. That no orchestrator runs is said once, above all tasks. */
 function readyText(id: TaskId, fate: ReadyFate | undefined): string {
   if (fate === undefined) return '';
-  return withStep(fate.text, fate.step ?? (fate.waiting?.kind === 'agent' ? `copse why ${id}` : null));
+  const isExplained = fate.waiting?.kind !== 'agent' || fate.text.includes('(copse ');
+  return withStep(fate.text, fate.step ?? (isExplained ? null : `copse why ${id}`));
 }

@@ -40,7 +40,7 @@ export async function loadFates(
     const placement = scheduler.place(task);
     if (placement.kind === 'placed') {
       const text = isOrchestrated
-        ? `The orchestrator ${startsText(placement.agent, policy.orchestration.pollIntervalMs)}`
+        ? startsText(placement.agent, policy.orchestration.pollIntervalMs)
         : (startsElsewhere(task, others) ??
           `It starts with ${placement.agent} as soon as an orchestrator runs here`);
       fates.set(task.id, { text, step: null, waiting: null, agent: placement.agent });

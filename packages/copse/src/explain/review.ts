@@ -18,7 +18,7 @@ export function reviewSummary(review: TaskReview): readonly string[] {
     facts.join(' · '),
     ...(uncommitted === 0 ? [] : [uncommittedText(uncommitted)]),
     ...[powerText(review)].filter((text) => text !== null),
-    ...(before === null ? [] : [shown(firstLine(before))]),
+    ...(before === null ? [] : [`left the queue: ${shown(firstLine(before))}`]),
   ];
 }
 
@@ -43,7 +43,7 @@ export function reviewFields(review: TaskReview): readonly (readonly [name: stri
     ['pull request', pullRequest && shown(summarise(pullRequest))],
     ['attention', uncommitted === 0 ? null : uncommittedText(uncommitted)],
     ['power', powerText(review)],
-    ['before', before && shown(firstLine(before))],
+    ['left queue', before && shown(firstLine(before))],
   ];
 }
 
@@ -57,12 +57,18 @@ function powerText({ change }: TaskReview): string | null {
   return `changes ${decides}; after landing, that counts once you run: copse config accept`;
 }
 
-export function reviewCommands({ task, change }: TaskReview): readonly string[] {
-  const sendBack = `copse review ${task.id} --send-back "…"`;
-  if (change === null) return [sendBack];
+/** Of a task in review. `hasAgent`: its agent can take it back. */
+export function reviewCommands(
+  { task: { id }, change }: TaskReview,
+  { hasAgent }: { readonly hasAgent: boolean },
+): readonly string[] {
+  const back = hasAgent
+    ? `copse review ${id} --send-back "…" # to send it back to its agent`
+    : `copse work ${id} --resume # to continue yourself`;
+  if (change === null) return [back];
   if (change.conflicts.length > 0)
-    return [`copse sync ${task.id} --conflict # resolve and commit there`, sendBack];
-  return [`copse review ${task.id} --approve --head ${change.head.slice(0, 10)}`, sendBack];
+    return [`copse sync ${id} --conflict # to resolve the conflict in its worktree`, back];
+  return [`copse review ${id} --approve --head ${change.head.slice(0, 10)} # to approve this commit`, back];
 }
 
 function mergeText(conflicts: readonly string[], target: string): string {

@@ -33,7 +33,8 @@ export async function withStateNow<T extends TaskSummary>(context: NowContext, t
   };
 }
 
-async function hasBase({ git, target }: NowContext): Promise<boolean> {
+/** Whether worktrees can start: the target, or any branch, has a commit. */
+export async function hasBase({ git, target }: Pick<NowContext, 'git' | 'target'>): Promise<boolean> {
   const branch = await baseBranchOf(git, target, undefined);
   return branch !== undefined && (await tipOf(git, branch)) !== undefined;
 }

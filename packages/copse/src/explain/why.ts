@@ -8,7 +8,6 @@ import { type Escape, describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { EntryStanding } from '../queue/rules/view/standing.ts';
 import type { QueueView } from '../queue/rules/view/view.ts';
-import { splitFirstStep } from '../kernel/shell.ts';
 import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
@@ -30,11 +29,13 @@ import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
-import { waitingClause } from './rules/reason.ts';
-import { type Attention, reportedPhase } from '../agents/rules/session/session.ts';
+import { waitingClause, withoutFirstStep } from './rules/reason.ts';
+import { type Attention, type Session, reportedPhase } from '../agents/rules/session/session.ts';
+import { personName } from '../agents/rules/session/take-over.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { withStateNow } from './state-now.ts';
-import { hasWorktree, nextSteps, unfinishedIn } from './next-steps.ts';
+import { LACKS_COMMIT } from './rules/ahead.ts';
+import { hasWorktree, lacksCommit, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
@@ -42,10 +43,12 @@ import {
   attentionClause,
   attentionDetails,
   attentionText,
+  capitalised,
   dependsOnCancelled,
   doneText,
   failureClause,
   firstLine,
+  reasonForPerson,
   restartText,
   sentence,
   statusTexts,
@@ -82,7 +85,8 @@ export async function whyTask(
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(question);
-  const recovery = !isOrchestrated && (await hasLapsed(context, task)) ? ['copse orchestrate'] : [];
+  const recovery =
+    !isOrchestrated && (await hasLapsed(context, task)) ? ['copse orchestrate # to recover it'] : [];
   const next = [...answers, ...recovery, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
   return { kind: 'done', value: { task, because, next } };
 }
@@ -141,11 +145,6 @@ async function unfoundProgram({ board }: LookContext, { state, session }: Task):
   return [`Install it, or correct agents.${agent}.command in copse.yml and run: copse config accept`];
 }
 
-/** The command that comes first is among the next steps. */
-function withoutFirstStep({ isByCopse, reason }: Extract<Task['state'], { status: 'stuck' }>): string {
-  return isByCopse ? splitFirstStep(reason).reason : reason;
-}
-
 /** Of a task that crashed after that: the crash alone would hide why its agent had to continue. */
 async function handedBackBefore({ board }: LookContext, task: Task): Promise<readonly string[]> {
   if (task.retries === 0 || isFinished(task.state.status)) return [];
@@ -162,23 +161,15 @@ async function restarts({ board, clock, policy }: LookContext, task: Task): Prom
   return [`It was restarted automatically ${times(autoRestarts)}.`];
 }
 
-/** A line of the reason tells an agent how to go on; a person gets the commands below. */
-function forPerson(reason: string): string {
-  return reason
-    .split('\n')
-    .filter((line) => !line.startsWith('Merge the target with `copse sync '))
-    .join('\n');
-}
-
 type AttentionState = Extract<Task['state'], { status: 'needs_attention' }>;
 
 async function needsPerson({ board }: LookContext, state: AttentionState): Promise<readonly string[]> {
   if (await isBeingResolved(board, { state }))
     return [
       `You need not act: ${attentionClause(state.because)}, and another task resolves that.`,
-      forPerson(state.reason),
+      reasonForPerson(state.reason),
     ];
-  const { text, more } = attentionDetails({ ...state, reason: forPerson(state.reason) });
+  const { text, more } = attentionDetails({ ...state, reason: reasonForPerson(state.reason) });
   return [`It needs you. ${sentence(text)}`, ...more];
 }
 
@@ -203,7 +194,7 @@ async function removalNotes({ board }: LookContext, { id }: Task): Promise<reado
 
 async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const reason = await whyItLeftTheQueue(board, id);
-  return reason === null ? [] : [reason];
+  return reason === null ? [] : [sentence(`it left the queue: ${reason}`)];
 }
 
 async function undone({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
@@ -284,6 +275,7 @@ async function whyReady(context: LookContext, task: Task, isOrchestrated: boolea
   const isUnstarted = !isOrchestrated && waiting?.kind !== 'agent' && waiting?.kind !== 'moved';
   const crash = waiting?.kind === 'delay' && waiting.delay.because === 'crash' && task.retries > 0;
   const because = [
+    ...((await lacksCommit(context, task)) ? [LACKS_COMMIT] : []),
     ...(waiting !== null && isUnstarted ? [sentence(NONE_RUNS)] : []),
     ...(crash ? [] : [waiting === null ? `It is ready. ${sentence(text)}` : text]),
     ...(await whyNodes(context, task, { waiting, isOrchestrated })),
@@ -345,6 +337,7 @@ async function whyRunning(context: LookContext, task: Task): Promise<readonly st
       ? [await snapshotText(board, task.id, clock.now())]
       : []),
     ...(await waitsForPerson(context, task, live?.attention ?? null)),
+    ...takenOverText(session, clock.now()),
     ...(await lastCrash(context, task)),
     ...(task.retries === 0 ? await processesLeft(context, task.id, since) : []),
   ];
@@ -366,6 +359,15 @@ async function processesLeft(
   const entries = await board.list('ledger', { task });
   const crash = entries.findLast(({ kind, at }) => kind === 'crash' && at >= since);
   return crash === undefined ? [] : [crash.text];
+}
+
+function takenOverText(session: Session | undefined, now: number): readonly string[] {
+  const { takenOver } = session ?? {};
+  if (session === undefined || takenOver === undefined) return [];
+  const span = spanText(Math.max(1_000, now - takenOver.at));
+  return [
+    `${shown(capitalised(personName(takenOver.person)))} took over its terminal ${span} ago. To give it back: copse give-back ${session.task}`,
+  ];
 }
 
 async function waitsForPerson(

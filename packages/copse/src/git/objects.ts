@@ -23,4 +23,4 @@ export { type StoreMount, layStore } from './objects/stores/layout.ts';
 export { openStores, storeSteps } from './objects/stores/open.ts';
 export { type TreeChange, TreeView, diffTrees } from './objects/tree-diff.ts';
 export { idBytesOf, isSameEntry, pairs } from './objects/tree-pairs.ts';
-export { type Entry, FOLDER, Folder, encodeEntry, entryAt } from './objects/tree-folder.ts';
+export { type Entry, FOLDER, Folder, type NamedEntry, encodeEntry, entryAt } from './objects/tree-folder.ts';

@@ -54,6 +54,8 @@ export interface GitOptions {
   readonly signal?: AbortSignal;
   /** Only so much of what it prints is wanted: git is ended then, which is no failure. */
   readonly firstBytes?: number;
+  /** What it prints before this byte is not kept; `firstBytes` counts from there. */
+  readonly skipBytes?: number;
 }
 
 export interface GitResult {
@@ -169,11 +171,14 @@ function run(
     };
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener('abort', abort);
-    const { firstBytes = Infinity } = options;
+    const { firstBytes = Infinity, skipBytes = 0 } = options;
     const hasEnough = () => output.bytesOf('stdout') >= firstBytes;
+    let toSkip = skipBytes;
     child.stdout?.on('data', (chunk: Buffer) => {
       if (hasEnough()) return;
-      output.add('stdout', chunk);
+      const wanted = chunk.subarray(toSkip);
+      toSkip -= chunk.length - wanted.length;
+      output.add('stdout', wanted);
       if (hasEnough()) supervision.end({ kind: 'cancelled' });
     });
     child.stderr?.on('data', (chunk: Buffer) => output.add('stderr', chunk));

@@ -133,7 +133,10 @@ export const limits = {
   },
 
   /** What a program gets of a diff, unless it asks for another size. */
-  diffPage: { files: 2_000, patchBytes: MEGABYTE },
+  diffPage: { files: 2_000, patchBytes: MEGABYTE, mostPatchBytes: 16 * MEGABYTE },
+
+  /** Of a list in the input of a program: one of a hundred thousand costs seconds to look at, before any of it is refused. */
+  listedInput: { entries: 1_000 },
 
   /** Submodules and large files that a fresh worktree gets. */
   fetched: {
@@ -284,10 +287,14 @@ export const limits = {
   server: {
     headerBytes: 16 * KILOBYTE,
     bodyBytes: MEGABYTE,
+    /** Of an operation that takes a whole board; only a person may call it. */
+    largeBodyBytes: 64 * MEGABYTE,
     targetLength: 2_048,
     /** What a client may send over a WebSocket. */
     frameBytes: 64 * KILOBYTE,
     connections: 256,
+    /** Requests whose work goes on, also of clients that are gone: while the board is away, it waits. */
+    working: 1_000,
     /** Bodies of requests that are not verified yet are held in memory. */
     unverifiedBodies: 16,
     headersMs: 10 * SECOND,
@@ -304,17 +311,53 @@ export const limits = {
     lastWorkMs: 5 * SECOND,
     codeMs: 5 * MINUTE,
     codeBytes: KILOBYTE,
+    /** How long the program that opens a browser may take, and how long the file that leads to the address stays. */
+    openMs: 5 * SECOND,
+    openedMs: 30 * SECOND,
     codeTries: 10,
     ticketMs: 30 * SECOND,
     tickets: 256,
     /** Tokens that were given for codes; the oldest is forgotten first. */
     tokens: 64,
+    /** How long a page may go on, also after the server was started again. */
+    pageTokenMs: 12 * HOUR,
     /** Events in memory for all clients, and what one write has at most. */
     recentEvents: 2_000,
     batchEvents: 200,
     batchBytes: 256 * KILOBYTE,
     /** Refused hosts and origins that are told to the person; a scan names thousands. */
     toldRefusals: 20,
+  },
+
+  /** Output of sessions that pages have open. */
+  terminals: {
+    /** Output is sent at most so often. */
+    coalesceMs: 100,
+    /** The last output of a terminal, kept for readers that come back; and at most so many terminals and pages at a time. */
+    bufferBytes: 256 * KILOBYTE,
+    sources: 32,
+    pages: 128,
+    /** What one frame has at most. */
+    pieceBytes: 64 * KILOBYTE,
+    /** A new reader of a log begins so far from its end; one that is further behind is moved on. */
+    logTailBytes: 256 * KILOBYTE,
+    logBehindBytes: MEGABYTE,
+    /** A line of tmux: a screen of many colours has up to half a megabyte in all. */
+    lineBytes: MEGABYTE,
+    /** A terminal that puts out more between two pieces is not read for a while. */
+    floodBytes: 512 * KILOBYTE,
+    floodPauseMs: 300,
+    answerMs: 10 * SECOND,
+    closeMs: SECOND,
+    /** A page that is loaded again finds the terminal still open. */
+    lingerMs: 2 * SECOND,
+    /** What a person may type: in one frame, and in a second. */
+    typedBytes: 4 * KILOBYTE,
+    typedBytesPerSecond: 16 * KILOBYTE,
+    /** Inputs that wait for their turn; a page that sends more is disconnected. */
+    waitingInputs: 64,
+    /** A take-over ends so long after its last page was closed. */
+    pageClosedMs: MINUTE,
   },
 
   /** Locks of a git that was killed. */

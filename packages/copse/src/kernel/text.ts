@@ -98,8 +98,9 @@ const CONTROLS_EXCEPT_TAB = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 const BIDI_OVERRIDES = /[\u202d\u202e]/;
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 const LINE_BREAKS = /[\n\r\u0085\u2028\u2029]/;
-const CONTROLS = /\p{Cc}/u;
-const NOTHING_VISIBLE = /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u;
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/;
+/** Where it is needed: V8 reads a pattern where it stands, and each property of Unicode takes it half a millisecond. */
+const isInvisible = (text: string) => /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 function shownLine(line: string): string {
   const harmless = line.replace(
@@ -118,7 +119,7 @@ function findLineProblem(line: string, what: string, longest: number): string | 
   if (control !== undefined) {
     return `${what} contains the control character U+${hexadecimal(control).padStart(4, '0').toUpperCase()}: remove it`;
   }
-  if (NOTHING_VISIBLE.test(line)) return `${what} has no visible character: write a few words`;
+  if (isInvisible(line)) return `${what} has no visible character: write a few words`;
   if (hasMisleadingBidi(line)) {
     return `${what} contains a text-direction control that overrides or is not closed: remove it`;
   }

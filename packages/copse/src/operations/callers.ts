@@ -1,6 +1,6 @@
 /** Who may call an operation. An agent's session may read, add tasks and report about its own task, on every surface. */
 
-import { sessionFrom, taskFrom } from '../board/rules/author.ts';
+import { isPerson, sessionFrom, taskFrom } from '../board/rules/author.ts';
 import { resolvePrefix } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import type { Access } from './access.ts';
@@ -12,18 +12,22 @@ export const OWN_TASK_ONLY: ReadonlySet<string> = new Set(['diff', 'logs', 'sync
 
 /** A session is known by the variables that Copse gives to an agent's processes. */
 export function refuseSession(
-  { name, command, callers }: Operation,
+  { name, command, callers, effect }: Operation,
   env: Access['env'],
   input: unknown,
 ): void {
-  const author = sessionFrom(env);
-  if (author === undefined) return;
+  if (isPerson(env)) return;
+  // Without its token, a process of a session would change the board as the person.
+  const isKnown = sessionFrom(env) !== undefined;
   const isAllowed =
-    callers.includes('session') && (!OWN_TASK_ONLY.has(command) || isAboutOwnTask(env, input));
+    callers.includes('session') &&
+    (isKnown || effect === 'reads') &&
+    (!OWN_TASK_ONLY.has(command) || isAboutOwnTask(env, input));
   if (isAllowed) return;
+  const who = `Session ${shown(env['COPSE_SESSION_ID'] ?? 'of this process')}${isKnown ? '' : ' without its token'}`;
   fail(
     'not_this_session',
-    `Session ${shown(author.session)} may not call ${name}: agents may only read, add tasks and report about their own task.`,
+    `${who} may not call ${name}: agents may only read, add tasks and report about their own task.`,
     'copse stuck --reason "…" # to ask a person to do it',
   );
 }

@@ -5,6 +5,7 @@ import {
   type ArtifactId,
   type PlanId,
   type TaskId,
+  brand,
   copied,
   isTaskIdPrefix,
   planIdBeginning,
@@ -22,6 +23,8 @@ export async function requireTaskId(board: Board, text: string): Promise<TaskId>
   const resolved = resolvePrefix(text, ids);
   if (resolved.kind === 'found') return resolved.id;
   if (resolved.kind === 'ambiguous') return failAmbiguous(text, 'task', resolved.ids);
+  const { failIfDeleted } = await import('./deleted-task.ts');
+  await failIfDeleted(board, brand<TaskId>(taskIdBeginning(text)));
   return failNoTask(text);
 }
 

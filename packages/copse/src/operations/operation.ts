@@ -29,6 +29,8 @@ export interface Operation<Input = never, Result = unknown, View = unknown> {
   readonly isRepeatable: boolean;
   /** It adds something new each time, so a caller may give an idempotency key. */
   readonly creates?: true;
+  /** It takes more than the usual size of a request. */
+  readonly hasLargeInput?: true;
   /** Below the root of the API. `{task}` is a field of the input. */
   readonly http: { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly path: `/${string}` };
   readonly load: () => Promise<Performed<Input, Result, View>>;

@@ -13,9 +13,9 @@ export type Perform = (operation: Operation, input: unknown) => Promise<unknown>
 export async function perform(operation: Operation, access: Access, given: unknown): Promise<unknown> {
   refuseSession(operation, access.env, given);
   const { input } = await operation.shape();
-  const { tooManyEntries, wrongInputText } = await import('./wrong-input.ts');
-  const tooMany = tooManyEntries(given);
-  if (tooMany !== undefined) fail('invalid', tooMany, `copse ${operation.command} --help`);
+  const { unfitField, wrongInputText } = await import('./wrong-input.ts');
+  const unfit = unfitField(given);
+  if (unfit !== undefined) fail('invalid', unfit, `copse ${operation.command} --help`);
   const read = input.safeParse(given);
   if (read.success) return performRead(operation, access, read.data);
   const { jsonSchemaOf } = await import('./shapes/json-schema.ts');

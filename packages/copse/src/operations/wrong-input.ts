@@ -2,19 +2,34 @@
 
 import type { z } from 'zod';
 
+import { defaultPolicy } from '../kernel/policy.ts';
 import { nearest } from '../config/problems/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** A list of a hundred thousand entries costs seconds to look at, before any of it is refused. */
-const MOST_ENTRIES = 1_000;
-
-/** A sentence about a field with too many entries; undefined if there is none. */
-export function tooManyEntries(given: unknown): string | undefined {
+/** A sentence about a field that no shape looks at: with too many entries, or with half a character. */
+export function unfitField(given: unknown): string | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
-  const [name] =
-    Object.entries(given).find(([, value]) => Array.isArray(value) && value.length > MOST_ENTRIES) ?? [];
-  return name && `The field ${named([name])} must have at most ${MOST_ENTRIES} entries.`;
+  const { entries: most } = defaultPolicy.listedInput;
+  const fields = Object.entries(given);
+  const [long] = fields.find(([, value]) => Array.isArray(value) && value.length > most) ?? [];
+  if (long !== undefined) return `The field ${named([long])} must have at most ${most} entries.`;
+  const [half] = fields.find((field) => hasHalfCharacter(field)) ?? [];
+  if (half === undefined) return undefined;
+  return `The field ${named([half.toWellFormed()])} has half a character (a lone surrogate).`;
+}
+
+/** JSON can have one; no text in UTF-8 can, so other programs could not read what Copse answers. */
+function hasHalfCharacter(given: unknown): boolean {
+  // A list, because values can be nested deeper than calls.
+  const left: unknown[] = [given];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === 'string' && !value.isWellFormed()) return true;
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, one] of Object.entries(value)) left.push(name, one);
+  }
+  return false;
 }
 
 /** The first few problems: more would not be read. */

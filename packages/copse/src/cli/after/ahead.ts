@@ -35,6 +35,7 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
     noAgents: lackOfAgents({ agents: usable, unusable }),
     paused: await pausedFor(cli, task),
     held: await heldFor(cli, task, usable),
+    ...(await startFor(cli, task)),
     untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
   });
 }
@@ -47,6 +48,21 @@ async function pausedFor(cli: Cli, { state }: TaskSummary): Promise<AheadFacts['
     const paused = await loadPaused(board, await board.get('landing', state.landing));
     return paused && { text: waitText(paused.reason), resume: paused.resume };
   });
+}
+
+/** What a person needs who does it alone. */
+async function startFor(
+  cli: Cli,
+  task: TaskSummary,
+): Promise<Pick<AheadFacts, 'hasWorktree' | 'lacksCommit'>> {
+  if (task.state.status !== 'ready') return {};
+  const { hasWorktree } = await import('../../explain/next-steps.ts');
+  const { hasBase } = await import('../../compose/on-demand.ts');
+  const node = nodeHere(requireRepository(cli));
+  return {
+    hasWorktree: await withBoard(cli, ({ board }) => hasWorktree({ board, node }, task)),
+    lacksCommit: task.repository === undefined && !(await hasBase(cli)),
+  };
 }
 
 async function heldFor(

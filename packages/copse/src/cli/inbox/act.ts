@@ -15,7 +15,7 @@ import { statusPredicate } from '../../tasks/rules/task.ts';
 import { approve, sendBack } from '../../review/act/review.ts';
 import type { OpenRun } from '../../compose/run/run.ts';
 import { shellWord } from '../../kernel/shell.ts';
-import type { AnswerKind } from './keys.ts';
+import type { AnswerKind } from '../../explain/rules/inbox/answers.ts';
 
 /** Everything the answer is about: it counts only for what was on the screen. */
 export interface ShownNeed {

@@ -23,14 +23,20 @@ import type { Cli } from '../invocation.ts';
 import { isOrchestrated } from '../after/ahead.ts';
 import { type GivenAnswer, type ShownNeed, doAnswer, undoAnswer } from './act.ts';
 import { factLines } from '../screen/screen.ts';
-import { type AnswerKind, type AnswerKey, answerFor, answerWords, isRepeat, keyHints } from './keys.ts';
+import {
+  type AnswerKind,
+  type AnswerKey,
+  HOLD_MS,
+  answerFor,
+  answerWords,
+  isRepeat,
+  keyHints,
+  keyOf,
+} from '../../explain/rules/inbox/answers.ts';
 import { withAsker } from '../../operations/overview/inbox.ts';
 import { broken, lookAt, needLines } from './look.ts';
 import { QUIT, STOP, readKey, readLine, typedEarly } from './read-key.ts';
 import { printSteps } from '../after/next-steps.ts';
-
-/** How long an answer is held. */
-const HOLD_MS = 5_000;
 
 export class Inbox {
   readonly #cli: Cli;
@@ -302,9 +308,4 @@ interface Found {
 function leftText(left: number): string {
   if (left === 0) return 'Nothing needs you now.';
   return left === 1 ? '1 task still needs you.' : `${left} tasks still need you.`;
-}
-
-/** A later question of the same task is another one. */
-function keyOf({ task, kind, since }: NeedsYou): string {
-  return `${task} ${kind} ${since}`;
 }

@@ -6,7 +6,7 @@ import { showInPager } from '../../compose/on-demand.ts';
 import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
 import { age } from '../../explain/rules/amounts.ts';
-import type { NeedKind, NeedsYou } from '../../explain/rules/overview.ts';
+import type { NeedsYou } from '../../explain/rules/overview.ts';
 import { isOrchestrated } from '../../compose/look.ts';
 import { whyTask } from '../../explain/why.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
@@ -19,28 +19,17 @@ import type { Output } from '../output.ts';
 import { patchForReader } from '../screen/diff-text.ts';
 import { fields, indented } from '../screen/render.ts';
 import { printProse, wrapped } from '../screen/screen.ts';
-
-const kindWords: Readonly<Record<NeedKind, string>> = {
-  permission: 'asks for permission',
-  question: 'asks for a decision',
-  review: 'waits for your review',
-  attention: 'needs attention',
-  failed: 'failed',
-  waiting: 'waits for you',
-  landing: 'holds the queue',
-  dependency: 'cannot start',
-};
+import { needText } from '../../explain/rules/inbox/answers.ts';
 
 /** `cp-a1b2 asks for permission (5m, claude, unblocks 2 tasks): Rename the loader` */
 export function headline(need: NeedsYou, now: Timestamp): string {
-  const { task, status, kind, since, agent, unblocks, title } = need;
+  const { task, since, agent, unblocks, title } = need;
   const facts = [
     age(since, now),
     ...(agent === null ? [] : [shown(agent)]),
     ...(unblocks === 0 ? [] : [`unblocks ${counted(unblocks, 'task')}`]),
   ];
-  const what = status === 'stuck' && kind === 'failed' ? 'is stuck' : kindWords[kind];
-  return `${task} ${what} (${facts.join(', ')}): ${shown(title)}`;
+  return `${task} ${needText(need)} (${facts.join(', ')}): ${shown(title)}`;
 }
 
 interface Around {

@@ -111,6 +111,8 @@ function requireFitting(
     const value = given[name];
     if (value == null && !isRequired) continue;
     if (typeof value !== type) fail('invalid', `${tool} needs ${name} as a ${type}.`, takes);
+    if (typeof value === 'string' && !value.isWellFormed())
+      fail('invalid', `${name} has half a character (a lone surrogate).`, takes);
   }
 }
 

@@ -56,5 +56,6 @@ export const otherCommands: Readonly<Record<string, OtherCommand>> = {
   'shell-init': { effect: 'reads', isForSessions: true, why: 'It prints a script for a shell.' },
   switch: { effect: 'reads', why: 'It changes the folder of a shell.' },
   tend: { effect: 'changes', why: 'Copse starts it in the background.' },
+  undo: { effect: 'changes', why: 'It undoes a landing, or the removal or reset of a worktree.' },
   watch: { effect: 'changes', why: 'It draws on a terminal.' },
 };

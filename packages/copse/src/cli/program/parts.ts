@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 
-import { taskKinds } from '../../tasks/rules/task.ts';
+import { type TaskKind, taskKinds } from '../../tasks/rules/task.ts';
 import type { Invocation } from '../invocation.ts';
 import type { CopseCommand } from './command.ts';
 
@@ -23,6 +23,12 @@ export const aTask = 'a task id, or the unique beginning of one';
 export const taskHere = 'a task (default: the task of the current worktree)';
 export const someTasks = 'tasks in the queue: ids, or unique beginnings of ids';
 export const aTarget = 'the target branch (default: landing.target, or the base branch)';
+
+const kindTexts: Readonly<Record<TaskKind, string>> = {
+  code: 'its result is commits',
+  'non-code': 'artifacts',
+  import: 'commits that add artifacts to the repository',
+};
 
 function several(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
@@ -53,5 +59,5 @@ export function withDefinition(command: CopseCommand): CopseCommand {
       'a command that must pass before the work counts as finished (repeat)',
       several,
     )
-    .option('--kind <kind>', taskKinds.join(', '));
+    .option('--kind <kind>', taskKinds.map((kind) => `${kind} (${kindTexts[kind]})`).join(', '));
 }

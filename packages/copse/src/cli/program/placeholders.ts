@@ -13,11 +13,14 @@ const meant: Readonly<Record<string, string>> = {
   sendBack: 'your comment',
 };
 
+/** An empty command, of a shell variable that is not set, would be an agent that does nothing. */
 export function refusePlaceholders(
   path: string,
   words: readonly string[],
   options: Readonly<Record<string, unknown>>,
 ): void {
+  if (typeof options['command'] === 'string' && options['command'].trim() === '')
+    fail('invalid', '--command is empty: write the command of your agent.', `copse ${path} --help`);
   const isOnlyPlaceholder = (value: unknown) => typeof value === 'string' && value.trim() === PLACEHOLDER;
   const [option] = Object.entries(options).find(([, value]) => isOnlyPlaceholder(value)) ?? [];
   const isText = words.length > 0 && isOnlyPlaceholder(words.at(-1)) && words.length <= textAt(path);

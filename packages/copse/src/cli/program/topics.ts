@@ -112,7 +112,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     'If landing.checks is set, Copse lands a branch only after the merged result passes all checks. Without checks, Copse lands every branch that merges. Copse hands a branch that conflicts or fails its checks back to its agent, a few times (policy.handbacks); then the task needs attention.',
     '',
     ['copse queue', 'what waits to land, and why.'],
-    ['copse radar', 'which live branches will conflict.'],
+    ['copse radar', 'which branches of unfinished tasks conflict.'],
     ['copse queue pause', 'stops landing until copse queue resume.'],
     ['copse undo <id>', 'adds a task that reverts the landing of that task.'],
     '',
@@ -155,7 +155,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse node list', 'which nodes there are, and when each was last heard from.'],
     [
       'copse node drain build-1',
-      `before a restart: no new work; what still runs after ${spanText(defaultPolicy.nodes.drainMs)} is handed over. SIGTERM does the same, and ends the orchestrator.`,
+      `before a restart: no new work; agents that still run after ${spanText(defaultPolicy.nodes.drainMs)} are stopped, and their tasks are ready for other nodes. SIGTERM does the same, and ends the orchestrator.`,
     ],
     ['copse move <id> --to build-2', 'continues a task on another node.'],
     [
@@ -181,14 +181,14 @@ function condition(status: TaskStatus, command: string): string {
 
 const meanings: Readonly<Record<TaskStatus, string>> = {
   pending: 'It waits for other tasks.',
-  ready: 'The orchestrator starts an agent on it as soon as one is free.',
+  ready: 'A running orchestrator starts an agent on it as soon as one is free.',
   in_progress: 'An agent or a person works on it.',
-  paused: 'A person stopped its agent.',
+  paused: 'A person stopped the work on it.',
   stuck: 'It needs you: its agent asked a question, or could not start.',
   in_review: 'The work is finished, and waits for your review.',
   landing: 'The work is finished, and queued to land.',
   needs_attention: 'It cannot land, or its agent stopped before the work was complete.',
-  done: 'It landed, or there was nothing to change, or landing.policy is none.',
+  done: 'It landed, or it had nothing to land, or landing.policy is none.',
   failed: 'Its agent crashed too often (policy.max_retries).',
   cancelled: 'A person stopped it for good.',
 };

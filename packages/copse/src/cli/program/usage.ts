@@ -92,6 +92,8 @@ function unknownOption(error: CommanderError, command: CopseCommand, name: strin
     return { reason: `${name} has no option ${quoted(option)}.`, next: [`copse help ${page}`] };
   const known = command.createHelp().visibleOptions(command);
   const [flag = '', value] = option.split('=');
+  if (value !== undefined && command.options.some(({ long }) => long === flag))
+    return { reason: `${flag} takes no value: ${quoted(value)}.` };
   const names = known.flatMap(({ long }) => long ?? []);
   const same = names.find((one) => one === synonyms[flag]);
   const near = same ?? (isShort(option) ? nearest(option, names) : undefined);
@@ -118,10 +120,19 @@ function takesOneWord({ registeredArguments: [first, second] }: CopseCommand): b
 function missingArgument(error: CommanderError, command: CopseCommand, name: string): Explanation {
   const missing = inQuotes(error);
   const argument = command.registeredArguments.find((one) => one.name() === missing);
+  const [, lister] = listers.find(([about]) => argument?.description.startsWith(about)) ?? [];
   return {
     reason: `${name} needs <${missing}>${argument?.description ? `: ${argument.description}` : ''}.`,
+    ...(lister !== undefined && { next: [lister] }),
   };
 }
+
+/** The command that lists what can be given. */
+const listers: readonly (readonly [about: string, command: string])[] = [
+  ['a plan id', 'copse plan list'],
+  ['an artifact id', 'copse artifact list --all'],
+  ['a task id', 'copse list'],
+];
 
 function tooManyWords(command: CopseCommand, name: string): Explanation {
   const { length } = command.registeredArguments;

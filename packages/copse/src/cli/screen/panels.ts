@@ -16,6 +16,7 @@ import type {
   WorkingTask,
 } from '../../explain/rules/overview.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { counted, shown } from '../../kernel/text.ts';
 import { type TaskStatus, isFinished, statusesForPeople, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Output } from '../output.ts';
@@ -54,7 +55,7 @@ export function panels(
   style: StyleText,
   selected: TaskId | null = null,
 ): readonly PanelLine[] {
-  const top = [countsLine(overview), ...remarks(overview)].map((text) => ({ text, task: null }));
+  const top = [...countsLines(overview), ...remarks(overview)].map((text) => ({ text, task: null }));
   const room = size.rows - top.length;
   const detail = details.find((one) => lengthOf(overview, one) <= room) ?? TERSE;
   const sections = sectionsOf(overview, { ...detail, columns: size.columns, style });
@@ -77,14 +78,16 @@ const countWords = [
   ['cancelled', 'cancelled'],
 ] as const satisfies readonly (readonly [TaskStatus, string])[];
 
-function countsLine(overview: Overview): string {
+/** None for an empty board, of which the remark says all. */
+function countsLines(overview: Overview): readonly string[] {
   const needing = needCount(overview);
   const others = countWords
     .map(([status, word]) => [countOthers(overview, status), word] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`);
   const needs = needing === 0 ? [] : [`${needing} need${needing === 1 ? 's' : ''} you`];
-  return [...needs, ...others].join(' · ') || 'No tasks';
+  const counts = [...needs, ...others].join(' · ');
+  return counts === '' ? [] : [counts];
 }
 
 /** Those that a filter hides need a person too. */
@@ -111,10 +114,19 @@ function remarks(overview: Overview): readonly string[] {
   const isAsked = needCount(overview) > 0 || isLandingUpToYou || isUntakable || (isIdle && noAgents !== null);
   return [
     ...(isAsked ? [] : ['Nothing needs you.']),
+    ...pauses(landing),
     ...(!isIdle
       ? []
       : [noAgents === null ? notRunning(otherNodes) : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
+}
+
+function pauses(landing: readonly LandingTask[]): readonly string[] {
+  const targets = new Set(landing.filter(({ isPaused }) => isPaused).map(({ target }) => target));
+  return [...targets].map(
+    (target) =>
+      `The queue of ${shown(target)} is paused. To land again: copse queue resume --target ${shellWord(target)}`,
+  );
 }
 
 function notRunning(otherNodes: readonly string[]): string {
@@ -264,7 +276,8 @@ function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Pane
   const rows = working.map((one, index) => {
     const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
     const beginning = `${look.style('cyan', head('*', one, at))} ${padded(who[index] ?? '', whoWidth)}${phase}`;
-    const more = one.lastLine === null ? '' : `│ ${one.lastLine}`;
+    const taken = one.takenOverBy === undefined ? '' : `taken over by ${oneLine(one.takenOverBy)} `;
+    const more = `${taken}${one.lastLine === null ? '' : `│ ${one.lastLine}`}`.trimEnd();
     return { task: one.task, beginning, title: one.title, more };
   });
   return rowItems(rows, look.workLines, look);

@@ -3,13 +3,12 @@
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryState, EntryView, QueueView } from '../../queue/rules/view/view.ts';
-import { pauseText, rangeText, runText, standingText, waitText } from '../../explain/rules/queue.ts';
+import { alarmsOf } from '../../explain/queue-alarms.ts';
+import { rangeText, runText, standingText } from '../../explain/rules/queue.ts';
 import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';
-import { waitSteps } from '../../explain/rules/wait-steps.ts';
-import { shellWord } from '../../kernel/shell.ts';
 import { stepLines } from '../after/step-lines.ts';
 
 type Style = Parameters<Output['style']>[0];
@@ -20,7 +19,7 @@ const looks: Readonly<Record<EntryState, readonly [word: string, style: Style]>>
   checking: ['checking', 'cyan'],
   again: ['again', 'yellow'],
   half: ['half', 'yellow'],
-  waiting: ['waiting', 'reset'],
+  waiting: ['queued', 'reset'],
   held: ['held', 'yellow'],
   handed_back: ['red', 'red'],
 };
@@ -50,13 +49,8 @@ export function queueLines(
 }
 
 /** What ends a pause or a stall. */
-function stallSteps({ stalled, paused, entries, target }: QueueView): readonly string[] {
-  const [first] = entries;
-  const toTarget = `--target ${shellWord(target)}`;
-  const resume = (paused.land ?? paused.accept) ? [`copse queue resume ${toTarget} # to land again`] : [];
-  const steps =
-    stalled === null || first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target });
-  return [...resume, ...steps];
+function stallSteps(queue: QueueView): readonly string[] {
+  return [...new Set(alarmsOf(queue).flatMap(({ kind, next }) => (kind === 'no_leader' ? [] : next)))];
 }
 
 function headline({ target, entries, slots, hasChecks, train }: QueueView): string {
@@ -84,33 +78,27 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
 }
 
 /** Whatever keeps all of it from moving. */
-function alarms(
-  { paused, stalled, trouble, isTargetRed, isLed, lost, entries, target }: QueueView,
-  { now, hasAgents }: QueueLook,
-) {
-  const since = (at: Timestamp) => age(at, now);
-  const { accept, land } = paused;
-  const [first] = entries;
-  return [
-    ...(land ? [`PAUSED for ${since(land.since)}: ${pauseText('land', land)}`] : []),
-    ...(accept ? [`PAUSED for ${since(accept.since)}: ${pauseText('accept', accept)}`] : []),
-    ...(stalled && stalled.reason.kind !== 'paused'
-      ? [`STALLED for ${since(stalled.since)}: ${waitText(stalled.reason, target)}`]
-      : []),
-    ...(trouble && stalled === null ? [`its checks cannot run: ${trouble.reason}`] : []),
-    ...(isTargetRed && stalled === null
-      ? [`${target} itself fails its checks: each task is checked alone`]
-      : []),
-    ...(!isLed && first !== undefined ? [unledText(lost.length, hasAgents ? null : first.task)] : []),
-  ];
+function alarms(queue: QueueView, { now, hasAgents }: QueueLook): readonly string[] {
+  const { lost, entries } = queue;
+  const only = hasAgents ? null : (entries[0]?.task ?? null);
+  return alarmsOf(queue).map(({ kind, since, text }) => {
+    if (kind === 'no_leader') return unledText(text, lost.length > 0, only);
+    return since === null ? text : `${ALARM_WORDS[kind]} for ${age(since, now)}: ${text}`;
+  });
 }
 
+const ALARM_WORDS = {
+  paused: 'PAUSED',
+  closed: 'PAUSED',
+  stalled: 'STALLED',
+  no_checks: '',
+  red: '',
+} as const;
+
 /** `only`: the task to merge, where no orchestrator can start. */
-function unledText(lost: number, only: TaskId | null): string {
+function unledText(text: string, isLost: boolean, only: TaskId | null): string {
   const command = only === null ? 'copse orchestrate' : `copse merge ${only}`;
-  if (lost === 0) return `no orchestrator is running: ${command}`;
-  const checks = lost === 1 ? '1 check' : `${lost} checks`;
-  return `the orchestrator is gone, and ${checks} with it; to start again: ${command}`;
+  return isLost ? `${text}; to start again: ${command}` : `${text}: ${command}`;
 }
 
 function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {

@@ -3,6 +3,7 @@
 import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
 import { age } from '../../explain/rules/amounts.ts';
+import { taskForPerson } from '../../explain/rules/status.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { TaskReview } from '../../review/act/review.ts';
@@ -13,7 +14,7 @@ const MOST_ENTRIES = 10;
 
 export function printReview(output: Output, review: TaskReview, now: Timestamp): void {
   const { task, change } = review;
-  output.line(taskLine(task, output, now));
+  output.line(taskLine(taskForPerson(task), output, now));
   for (const row of fields(reviewFields(review))) output.line(`    ${row}`);
   if (task.body !== '') output.line(`\n${indented(shown(task.body), 4)}`);
   if (review.ledger.length > 0) output.line(`\n${output.style('bold', 'Ledger')}`);

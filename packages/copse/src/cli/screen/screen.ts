@@ -91,7 +91,7 @@ function pieces(word: string, columns: number): readonly string[] {
   const found: string[] = [];
   let piece = '';
   let width = 0;
-  for (const [part] of word.matchAll(PARTS)) {
+  for (const [part] of partsOf(word)) {
     const next = part.startsWith('\u001b') ? 0 : widthOf(part);
     if (width + next > columns && piece !== '') {
       found.push(piece);
@@ -161,7 +161,7 @@ export function cut(line: string, columns: number): string {
   if (PLAIN.test(line)) return `${line.slice(0, Math.max(0, columns - 1))}…`;
   let width = 0;
   let text = '';
-  for (const [part] of line.matchAll(PARTS)) {
+  for (const [part] of partsOf(line)) {
     const isEscape = part.startsWith('\u001b');
     const next = isEscape ? 0 : widthOf(part);
     if (width + next > columns - 1 && width + widthOfText(line.slice(text.length)) > columns)
@@ -177,21 +177,27 @@ export function widthOfText(text: string): number {
   const bare = text.includes('\u001b') ? text.replaceAll(/\u001b\[[0-9;]*m/g, '') : text;
   if (PLAIN.test(bare)) return bare.length;
   let width = 0;
-  for (const [part] of text.matchAll(PARTS)) if (!part.startsWith('\u001b')) width += widthOf(part);
+  for (const [part] of partsOf(text)) if (!part.startsWith('\u001b')) width += widthOf(part);
   return width;
 }
 
-/** Colours, and characters with the marks that lie upon them. A mark that takes a column is a character of its own. */
-const PARTS = /\u001b\[[0-9;]*m|[\P{M}\p{Mc}][\p{Mn}\p{Me}]*|[\p{Mn}\p{Me}]+/gu;
+/**
+ * Colours, and characters with the marks that lie upon them. A mark that takes a column is a character of its own. Most commands
+ * need no such pattern, and V8 reads one for a millisecond, also if it is never used.
+ */
+const partsOf = (text: string) =>
+  text.matchAll(/\u001b\[[0-9;]*m|[\P{M}\p{Mc}][\p{Mn}\p{Me}]*|[\p{Mn}\p{Me}]+/gu);
 
 const PLAIN = /^[ -~…→·]*$/;
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{1b2ff}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+const isWide = (character: string) =>
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{1b2ff}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u.test(
+    character,
+  );
 
 /** U+FE0F turns a symbol into a picture, which many terminals draw twice as wide. */
 function widthOf(character: string): number {
-  return WIDE.test(character) || character.includes('\ufe0f') ? 2 : 1;
+  return isWide(character) || character.includes('\ufe0f') ? 2 : 1;
 }
 
 /** Cuts between words, or inside a word that is longer than a third of the line. For text without colours. */
@@ -200,7 +206,7 @@ export function cutAtWords(text: string, columns: number): string {
   const room = Math.max(1, columns - 1);
   let width = 0;
   let end = 0;
-  for (const [part] of text.matchAll(PARTS)) {
+  for (const [part] of partsOf(text)) {
     width += widthOfText(part);
     if (width > room) break;
     end += part.length;

@@ -36,7 +36,7 @@ export type Shape =
   | { readonly is: 'unknown' };
 
 /** The build puts it here. */
-const shape: Shape | null = null;
+const shape = (): Shape | null => null;
 
 /** The settings of an empty file, as JSON. The build puts them here. */
 const defaults: string | null = null;
@@ -47,7 +47,7 @@ export function readDefaults(): Config | null {
 }
 
 /** Undefined when only the schema can tell. */
-export function readByShape(written: unknown, by: Shape | null = shape): Config | undefined {
+export function readByShape(written: unknown, by: Shape | null = shape()): Config | undefined {
   const read = by === null ? unfit : fit(by, written);
   return read === unfit ? undefined : (read as Config);
 }

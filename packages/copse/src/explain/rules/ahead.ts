@@ -1,7 +1,6 @@
 /** What happens to a task after a command has changed it: which process continues it, or which command a person runs. */
 
 import type { TaskSummary } from '../../tasks/rules/task.ts';
-import type { TaskId } from '../../kernel/ids.ts';
 import { anyOf } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { Lack } from './waiting.ts';
@@ -22,19 +21,25 @@ export interface AheadFacts {
   readonly untaken: string | null;
   /** Why the orchestrator that runs here does not start it; null when it can. */
   readonly held?: Lack | null | undefined;
+  /** A person who does it continues in the worktree that it has on this machine. */
+  readonly hasWorktree?: boolean;
+  /** The repository has no commit that a worktree could start from. */
+  readonly lacksCommit?: boolean;
   /** Names of other nodes that can start it, or land it. */
   readonly elsewhere?: readonly string[] | undefined;
   /** A person paused the queue that it waits in: why, and the command that resumes it. */
   readonly paused?: { readonly text: string; readonly resume: string } | undefined;
 }
 
-const NONE_RUNS = 'No orchestrator is running';
+export const FIRST_COMMIT = 'git commit --allow-empty --message="First commit" # to make one';
+export const LACKS_COMMIT = 'The repository has no commit, and a worktree starts from one.';
 
-export function aheadOf(
-  task: Pick<TaskSummary, 'id' | 'state'>,
-  { isOrchestrated, pollIntervalMs, noAgents, untaken, paused, held = null, elsewhere = [] }: AheadFacts,
-): Ahead {
+const NONE_RUNS = 'No orchestrator is running here';
+
+export function aheadOf(task: Pick<TaskSummary, 'id' | 'state'>, facts: AheadFacts): Ahead {
+  const { isOrchestrated, pollIntervalMs, noAgents, untaken, paused, held = null, elsewhere = [] } = facts;
   const { id, state } = task;
+  const doItYourself = `copse work ${id}${facts.hasWorktree ? ' --resume' : ''} # to do it yourself`;
   switch (state.status) {
     case 'ready':
       if (!isOrchestrated && elsewhere.length > 0)
@@ -42,10 +47,14 @@ export function aheadOf(
           text: `An orchestrator on ${anyOf(elsewhere)} starts it within ${spanText(pollIntervalMs)}, if an agent is free.`,
           commands: [`copse why ${id}`],
         };
-      if (noAgents !== null) return { text: noAgents.text, commands: [noAgents.command, doItYourself(id)] };
-      if (untaken !== null) return { text: untaken, commands: [`copse why ${id}`, doItYourself(id)] };
-      if (isOrchestrated && held !== null)
-        return { text: held.text, commands: [held.command, doItYourself(id)] };
+      if (facts.lacksCommit)
+        return {
+          text: LACKS_COMMIT,
+          commands: [FIRST_COMMIT, ...(noAgents === null ? [] : [noAgents.command])],
+        };
+      if (noAgents !== null) return { text: noAgents.text, commands: [noAgents.command, doItYourself] };
+      if (untaken !== null) return { text: untaken, commands: [`copse why ${id}`, doItYourself] };
+      if (isOrchestrated && held !== null) return { text: held.text, commands: [held.command, doItYourself] };
       return isOrchestrated
         ? {
             text: `A running orchestrator starts it within ${spanText(pollIntervalMs)}, if an agent is free.`,
@@ -53,7 +62,7 @@ export function aheadOf(
           }
         : {
             text: `${NONE_RUNS}: start one, and agents work on the tasks.`,
-            commands: ['copse orchestrate', doItYourself(id)],
+            commands: ['copse orchestrate', doItYourself],
           };
     case 'landing':
       if (paused !== undefined) return { text: `It waits: ${paused.text}.`, commands: [paused.resume] };
@@ -82,8 +91,4 @@ export function aheadOf(
     default:
       return { text: null, commands: [`copse why ${id}`] };
   }
-}
-
-function doItYourself(id: TaskId): string {
-  return `copse work ${id} # to do it yourself`;
 }

@@ -3,6 +3,7 @@
  * the lines of `copse orchestrate` (events.ts) leave out those that only programs use.
  */
 
+import { personName } from '../../agents/rules/session/take-over.ts';
 import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import { named } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
@@ -24,8 +25,15 @@ import { passCauses } from '../../intake/rules/schedule.ts';
 
 type EventOf<T extends EventType> = Extract<BoardEvent, { readonly type: T }>;
 
-export function eventClause(event: BoardEvent): string {
+/** `command`: of the check that an event is about. */
+export function eventClause(event: BoardEvent, command?: string): string {
+  if (event.type === 'check.ended' && command !== undefined) return endedCheckText(event, checkName(command));
   return (clauses[event.type] as (event: BoardEvent) => string)(event);
+}
+
+/** Events that tell a person nothing: `copse events --raw` and `--json` have them. */
+export function isForPrograms({ type }: BoardEvent): boolean {
+  return type === 'queue.decided';
 }
 
 const words = (text: string) => text.replaceAll('_', ' ');
@@ -54,9 +62,9 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.stuck': (event) => `${stuckClause(event)}: ${oneLine(event.reason)}`,
   'task.crashed': ({ reason, delay, retries, at }) =>
     delay === null
-      ? `failed ${failedText(retries, oneLine(reason))}`
-      : `crashed: ${oneLine(reason)}; retry in ${spanText(delay.until - at)}`,
-  'task.failed': ({ reason }) => `failed: ${oneLine(reason)}`,
+      ? `failed ${failedText(retries, firstLine(reason))}`
+      : `crashed: ${firstLine(reason)}; retry in ${spanText(delay.until - at)}`,
+  'task.failed': ({ reason }) => `failed: ${firstLine(reason)}`,
   'task.parked': (event) => `postponed, because ${delayText(event)}`,
   'task.needs_attention': (event) =>
     event.resolver === undefined ? `needs you: ${attentionText(event)}` : resolvedByText(event.resolver),
@@ -79,9 +87,14 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'session.asked': ({ question }) =>
     `its agent asks to use ${oneLine(question.tool)}: ${oneLine(question.what)}`,
   'session.answered': ({ answer }) => `${answer.isAllowed ? 'allowed' : 'denied'}${because(answer.message)}`,
+  'session.taken_over': ({ person }) => `${personName(person)} took over its terminal`,
+  'session.given_back': ({ because: cause }) =>
+    cause === 'asked'
+      ? 'its terminal was given back to its agent'
+      : 'its terminal was given back to its agent: the page was closed',
   'session.misreported': ({ problem }) => `its agent's report cannot be read: ${oneLine(problem)}`,
   'session.completed': ({ summary }) => `its agent finished${because(summary ?? null)}`,
-  'session.stuck': ({ reason }) => `its agent asks: ${oneLine(reason)}`,
+  'session.stuck': ({ reason }) => `its agent stopped: ${oneLine(reason)}`,
   'session.interrupted': ({ because: cause }) =>
     cause === 'crashed' ? 'its agent crashed' : `its agent was interrupted: ${words(cause)}`,
   'session.cancelled': () => "its agent's conversation was cancelled",
@@ -108,7 +121,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.merging': () => 'the queue merges it',
   'landing.checking': () => 'its checks run',
   'landing.journalled': () => 'landing begins',
-  'landing.landed': ({ commit }) => `landed as ${commit.slice(0, 10)}`,
+  'landing.landed': () => 'left the queue: it landed',
   'landing.hurried': () => 'goes to the front of the queue',
   'landing.checks_skipped': () => 'lands without checks, as a person asked',
   'landing.noted': ({ note }) => (note === null ? 'merges cleanly now' : oneLine(note)),
@@ -118,8 +131,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.rejected': ({ reason }) => `cannot land: ${firstLine(reason)}`,
   'landing.withdrawn': ({ reason }) => `left the queue: ${oneLine(reason)}`,
   'check.started': ({ command, target }) => `${checkName(command)} began, for ${target}`,
-  'check.ended': ({ verdict, exitCode }) =>
-    `the check ${verdicts[verdict]}${exitCode ? ` (exit code ${exitCode})` : ''}`,
+  'check.ended': (event) => endedCheckText(event, 'the check'),
   'queue.paused': ({ id, what, reason }) =>
     `the queue of ${id} ${what === 'accept' ? 'accepts no more tasks' : 'lands nothing'}${because(reason)}`,
   'queue.resumed': ({ id, what }) =>
@@ -128,7 +140,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'queue.decided': ({ id }) => `the queue of ${id} decided which checks run next`,
   'queue.stalled': ({ id, reason }) => stalledText({ id, reason }, ' stalled'),
   'queue.moving': ({ id }) => `the queue of ${id} moves again`,
-  'ledger.added': ({ kind, text }) => `${kind} noted: ${oneLine(text)}`,
+  'ledger.added': ({ kind, text }) => `${kind} noted: ${firstLine(text)}`,
   'artifact.added': ({ kind, address, content }) =>
     `result: ${kind} ${kind === 'file' ? (content?.name ?? '') : address}`,
   'node.joined': ({ id, name }) => `node ${name} (${id}) joined`,
@@ -173,6 +185,10 @@ const verdicts: Readonly<Record<Verdict, string>> = {
   infrastructure: 'could not run',
   abandoned: 'was stopped',
 };
+
+function endedCheckText({ verdict, exitCode }: EventOf<'check.ended'>, name: string): string {
+  return `${name} ${verdicts[verdict]}${exitCode ? ` (exit code ${exitCode})` : ''}`;
+}
 
 /** Boards keep a check as JSON: its name and its command. */
 function checkName(command: string): string {

@@ -81,6 +81,8 @@ export interface WorkingTask extends OverviewTask {
   readonly lastLine: string | null;
   /** It runs in a terminal that a person can attach to. */
   readonly hasTerminal?: true;
+  /** The person who has taken over its terminal. */
+  readonly takenOverBy?: string;
 }
 
 export interface LandingTask extends OverviewTask {
@@ -90,6 +92,8 @@ export interface LandingTask extends OverviewTask {
   readonly why: string;
   /** No process leads its queue: it waits until a person merges it or starts an orchestrator. */
   readonly isUnled?: true;
+  /** A person paused its queue. */
+  readonly isPaused?: true;
 }
 
 export interface ReadyTask extends OverviewTask {

@@ -1,5 +1,6 @@
 /** Every sentence about the merge queue: why an entry waits, where it stands, which check runs and for what. */
 
+import { SECOND } from '../../kernel/limits.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
@@ -174,7 +175,7 @@ function noLeaderText({ task, isCheckLost }: Extract<EntryStanding, { kind: 'no_
   const now = `copse merge ${task} lands it now`;
   return isCheckLost
     ? `lost its check when the orchestrator ended; the next one checks it again (${now})`
-    : `waiting: no orchestrator is running (${now})`;
+    : `waits: no orchestrator is running here (${now})`;
 }
 
 function inLineText({ behind, hasFreeSlot }: Extract<EntryStanding, { kind: 'in_line' }>): string {
@@ -222,7 +223,9 @@ export function pauseText(what: QueueSwitch, { reason }: Pause): string {
 
 /** `about 2 min`, `30 s to 2 min`, `27 to 258 ms`. */
 export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): string {
-  const [from, to] = [spanText(fromMs), spanText(toMs)];
+  // `817 ms to 3 s` promises more than anyone knows.
+  const shortest = toMs >= SECOND ? Math.max(SECOND, fromMs) : fromMs;
+  const [from, to] = [spanText(shortest), spanText(toMs)];
   if (from === to) return `about ${to}`;
   const unitOf = (span: string) => /^\d+ (\S+)$/.exec(span)?.[1];
   const isSameUnit = unitOf(from) !== undefined && unitOf(from) === unitOf(to);

@@ -2,10 +2,20 @@
 
 import type { Attention, Question, Session } from '../../agents/rules/session/session.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
+import { splitFirstStep } from '../../kernel/shell.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { age } from './amounts.ts';
-import { attentionText, failureText, resolvedByText, statusTexts, stuckClause } from './status.ts';
+import {
+  attentionText,
+  beginsWithClause,
+  capitalised,
+  failureText,
+  firstLine,
+  resolvedByText,
+  statusTexts,
+  stuckClause,
+} from './status.ts';
 
 /** What the board knows beside the task itself. */
 export interface ReasonFacts {
@@ -33,7 +43,12 @@ export function reasonLine(task: TaskSummary, facts: ReasonFacts, now: Timestamp
     case 'cancelled':
       return state.reason === null ? null : oneLine(state.reason);
     case 'failed':
-      return `${failureText(task.retries)}: ${oneLine(state.reason)}`;
+      return capitalised(`${failureText(task.retries)}: ${firstLine(state.reason)}`);
+    case 'needs_attention': {
+      const reason = stopReason(task)?.reason ?? '';
+      const isClause = state.resolver !== undefined || beginsWithClause(state);
+      return isClause ? capitalised(reason) : reason;
+    }
     default:
       return stopReason(task, facts.session?.finish?.summary)?.reason ?? null;
   }
@@ -61,12 +76,20 @@ export function stopReason({ state, retries }: TaskSummary, summary = ''): StopR
         reason: oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver)),
       };
     case 'stuck':
-      return { clause: stuckClause(state), reason: oneLine(state.reason) };
+      return { clause: stuckClause(state), reason: oneLine(withoutFirstStep(state)) };
     case 'failed':
-      return { clause: failureText(retries), reason: oneLine(state.reason) };
+      return { clause: failureText(retries), reason: firstLine(state.reason) };
     default:
       return null;
   }
+}
+
+/** The command that comes first is among the next steps. */
+export function withoutFirstStep({
+  isByCopse,
+  reason,
+}: Extract<TaskSummary['state'], { status: 'stuck' }>): string {
+  return isByCopse ? splitFirstStep(reason).reason : reason;
 }
 
 const attentions: Readonly<Record<Attention, string>> = {
@@ -100,7 +123,8 @@ export function oneLine(text: string): string {
   const first = lines.findIndex((line) => line !== '');
   if (first === -1) return '';
   const line = (lines[first] ?? '').replace(/[:;]$/, '');
-  return lines.slice(first + 1).some((other) => other !== '') ? `${line} …` : line;
+  const hasMore = lines.slice(first + 1).some((other) => other !== '');
+  return hasMore ? `${line.replace(/\.$/, '')} …` : line;
 }
 
 /** Why an agent or a sandbox cannot be used, and the command at the end of it that installs the missing program. */

@@ -14,6 +14,7 @@ import {
   type StuckBy,
   type TaskState,
   type TaskStatus,
+  type TaskSummary,
   delayCauses,
 } from '../../tasks/rules/task.ts';
 
@@ -49,11 +50,11 @@ export function stuckClause({ isByCopse }: StuckBy): string {
   return isByCopse ? 'its agent cannot work before you act' : statusTexts.stuck;
 }
 
-/** `reason` says the same with details, or only the details; `repeats`: its first line adds nothing. */
+/** `reason` says the same with details, or only the details; `repeats`: its first line adds nothing; `announces`: it says the same before a list. */
 const attentionTexts: Readonly<
   Record<
     AttentionCause,
-    { readonly clause: string; readonly reason: 'says_all' | 'adds' | 'repeats' | 'details' }
+    { readonly clause: string; readonly reason: 'says_all' | 'adds' | 'repeats' | 'details' | 'announces' }
   >
 > = {
   conflict: { clause: 'it conflicts with its target', reason: 'says_all' },
@@ -67,7 +68,7 @@ const attentionTexts: Readonly<
   no_artifact: { clause: 'the agent added no artifact', reason: 'repeats' },
   not_imported: { clause: 'its commits do not have the files to import', reason: 'details' },
   branch: { clause: 'its commits are not on the branch of the task', reason: 'details' },
-  commit_message: { clause: 'commit messages break the convention', reason: 'details' },
+  commit_message: { clause: 'commit messages break the convention', reason: 'announces' },
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'says_all' },
 };
 
@@ -85,11 +86,44 @@ export function beginsWithClause({ because }: Pick<AttentionNeeded, 'because'>):
   return attentionTexts[because].reason !== 'says_all';
 }
 
-/** In one line. */
+/** In one line, with the first of the files that it lists. */
 export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
-  if (use === 'details' || use === 'repeats') return clause;
-  return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
+  if (use === 'details' || use === 'repeats' || use === 'announces') return clause;
+  const text = firstLine(reason) + firstListed(reason);
+  return use === 'adds' ? `${clause}: ${text}` : withStop(text);
+}
+
+/** The gate told its agent only which files. */
+function withStop(text: string): string {
+  return /^\d+ uncommitted file/.test(text) ? `Its agent stopped with ${text}` : text;
+}
+
+/** `: a.txt and 2 more`, if its first line announces a list. */
+function firstListed(reason: string): string {
+  const [first = '', ...others] = reason.split('\n');
+  if (!first.endsWith(':')) return '';
+  const end = others.findIndex((line) => !/^ {2}[^ <|]/.test(line));
+  const [file, ...more] = end === -1 ? others : others.slice(0, end);
+  if (file === undefined) return '';
+  const unnamed = /^ {2}… and (\d+) more$/.exec(more.at(-1) ?? '')?.[1];
+  const count = unnamed === undefined ? more.length : more.length - 1 + Number(unnamed);
+  return `: ${file.trim()}${count === 0 ? '' : ` and ${count} more`}`;
+}
+
+/** Without the line that tells an agent how to continue: a person gets commands. */
+export function reasonForPerson(reason: string): string {
+  return reason
+    .split('\n')
+    .filter((line) => !line.startsWith('Merge the target with `copse sync '))
+    .join('\n');
+}
+
+/** The task, without that line in its reason. */
+export function taskForPerson<T extends TaskSummary>(task: T): T {
+  const { state } = task;
+  if (state.status !== 'needs_attention') return task;
+  return { ...task, state: { ...state, reason: reasonForPerson(state.reason) } };
 }
 
 /** In one line, and the lines that add something to it. */
@@ -97,12 +131,13 @@ export function attentionDetails({ because, reason }: AttentionNeeded): {
   readonly text: string;
   readonly more: readonly string[];
 } {
-  const text = attentionText({ because, reason });
   const [first = '', ...others] = reason.split('\n');
+  const text = attentionText({ because, reason: first });
   const filled = (lines: readonly string[]) => lines.filter((line) => line.trim() !== '');
   const use = attentionTexts[because].reason;
   if (use === 'details') return { text, more: filled([first, ...others]) };
   if (use === 'repeats') return { text, more: filled(others) };
+  if (use === 'announces') return { text: first, more: filled(others) };
   // What it announces follows.
   return { text: first.endsWith(':') ? `${text}:` : text, more: filled(others) };
 }

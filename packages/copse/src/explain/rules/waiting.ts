@@ -11,11 +11,12 @@ import { type UnusableAgent, type WaitingFor, whyNone } from '../../orchestrator
 import { canTake } from '../../tasks/rules/capabilities.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { megabytesText } from './amounts.ts';
+import { splitInstall } from './reason.ts';
 import { delayText } from './status.ts';
 
-/** What an orchestrator does with a task that waits for nothing. */
+/** What an orchestrator does with a task that waits for nothing; short, because a list has half a line for it. */
 export function startsText(agent: AgentName, pollIntervalMs: number): string {
-  return `starts it with ${agent} within ${spanText(pollIntervalMs)}`;
+  return `It starts with ${agent} within ${spanText(pollIntervalMs)}`;
 }
 
 export interface Lack {
@@ -50,7 +51,9 @@ export function describeUntaken(
 }
 
 function untakenText(reasons: readonly string[]): string {
-  const clauses = reasons.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1));
+  // The command is a step of its own.
+  const found = reasons.map((reason) => splitInstall(reason).found.replace(/\.$/, ''));
+  const clauses = found.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1));
   return `No agent can take it: ${clauses.join('; ')}.`;
 }
 
@@ -58,7 +61,14 @@ const DRAINS = 'This machine drains and starts no new tasks.';
 
 /** The command that ends the wait; null when there is none, or several. */
 export function waitingStep(waiting: WaitingFor): string | null {
-  return waiting.kind === 'draining' ? resumeNode(waiting.name) : null;
+  if (waiting.kind === 'draining') return resumeNode(waiting.name);
+  return waiting.kind === 'agent' ? installStep(waiting.reasons) : null;
+}
+
+/** Null when there is nothing to install, or more than one program. */
+function installStep(reasons: readonly string[]): string | null {
+  const installs = reasons.flatMap((reason) => splitInstall(reason).install ?? []);
+  return installs.length === 1 ? `${installs[0]} # to install it` : null;
 }
 
 function resumeNode(name: string): string {
@@ -123,11 +133,11 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'area':
       return `It waits for ${waiting.task}: their areas overlap (${waiting.areas[0]} and ${waiting.areas[1]}).`;
     case 'agent_limit':
-      return `Its turn comes later: ${waiting.limits.map(({ agent, max }) => `${agent} runs at most ${max} at once`).join(', ')} (\`max\` in copse.yml).`;
+      return `Waits its turn: ${waiting.limits.map(({ agent, max }) => `${agent} runs at most ${max} at once`).join(', ')} (\`max\` in copse.yml).`;
     case 'checkout':
       return `${waiting.task} works in the main checkout, where one agent at a time can work.`;
     case 'node_limit':
-      return `This machine runs at most ${counted(waiting.max, 'agent')} at once (policy.max_agents).`;
+      return `Waits its turn: at most ${counted(waiting.max, 'agent')} ${waiting.max === 1 ? 'runs' : 'run'} here at once (policy.max_agents).`;
     case 'memory':
       return `This machine has ${megabytesText(waiting.freeBytes)} of memory free; an agent needs ${megabytesText(waiting.neededBytes)} (policy.min_free_memory).`;
     case 'disk':

@@ -14,7 +14,7 @@ export async function addItem(context: RunContext, text: string): Promise<Outcom
   if (id === '')
     return refused(
       'invalid',
-      `${JSON.stringify(text)} is not a work item: name its source and its id, as github#12.`,
+      `${JSON.stringify(text)} is not a work item: name its source and its id, for example github#12.`,
       'copse sources list',
     );
   const source = sourceNamed(context, name);

@@ -103,7 +103,7 @@ export function requireCursor(text: string | undefined): {
 } {
   if (text === undefined) return { term: undefined, number: 0 };
   const [number = '', term] = text.split(':').toReversed();
-  const wanted = '--after must be an event number';
+  const wanted = 'after must be an event number';
   return {
     term: term === undefined ? undefined : requireNumber(term, wanted),
     number: requireNumber(number, wanted),

@@ -43,7 +43,7 @@ export const intakeOperations = {
   schedulePause: {
     name: 'schedule.pause',
     title: 'Pause a schedule',
-    description: 'Let a schedule start nothing until it is resumed.',
+    description: 'Stop a schedule from starting runs, until copse schedule resume.',
     command: 'schedule pause',
     effect: 'changes',
     callers: ['person'],
@@ -55,7 +55,7 @@ export const intakeOperations = {
   scheduleResume: {
     name: 'schedule.resume',
     title: 'Resume a schedule',
-    description: 'Let a paused schedule start runs again, from its next time on.',
+    description: 'End the pause of a schedule: it starts runs again, at its next time.',
     command: 'schedule resume',
     effect: 'changes',
     callers: ['person'],

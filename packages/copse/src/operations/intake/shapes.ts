@@ -62,7 +62,7 @@ export const scheduleRun = { input: z.strictObject({ schedule: aSchedule }), out
 export const trigger = {
   input: z.strictObject({
     trigger: z.string().describe('A trigger of copse.yml, or an agent.'),
-    item: z.string().optional().describe('The work item that it is about, as github#12.'),
+    item: z.string().optional().describe('The work item that the job is about, for example github#12.'),
     prompt: z.string().optional().describe('What the agent is told, instead of the prompt of the trigger.'),
   }),
   output: started,

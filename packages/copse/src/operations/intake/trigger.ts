@@ -45,7 +45,7 @@ function requireItem(text: string): WorkItem {
     parseItem(text) ??
     fail(
       'invalid',
-      `--item must be a source and an id, as github#12, not ${quoted(text)}.`,
+      `The item must be a source and an id, for example github#12, not ${quoted(text)}.`,
       'copse trigger --help',
     )
   );

@@ -42,8 +42,8 @@ export async function act(access: Access, input: Input): Promise<ListedTasks> {
   return access.board(async (context) => {
     const filter = {
       ...(input.status && { statuses: input.status }),
-      ...(input.plan && { plan: await requirePlanId(context.board, input.plan) }),
-      ...(input.agent && { agent: input.agent as AgentName }),
+      ...(input.plan !== undefined && { plan: await requirePlanId(context.board, input.plan) }),
+      ...(input.agent !== undefined && { agent: input.agent as AgentName }),
     };
     const { sort = 'status', limit = Infinity, all = false } = input;
     const recent = all ? undefined : context.policy.list.recentlyFinished;

@@ -70,6 +70,7 @@ export const status = {
         node: z.string().nullable(),
         lastLine: z.string().nullable(),
         hasTerminal: z.literal(true).optional(),
+        takenOverBy: z.string().optional().describe('Who has taken over its terminal.'),
       }),
     ),
     landing: z.array(
@@ -184,6 +185,11 @@ export const show = {
         answer: z.strictObject({ isAllowed: z.boolean(), message: z.string().nullable() }).nullable(),
       })
       .nullable(),
+    takenOver: z
+      .strictObject({ person: z.string().nullable(), since: time })
+      .nullable()
+      .describe('The person who has taken over the terminal of its agent.'),
+    hasTerminal: z.literal(true).optional().describe('Its agent runs in a terminal of tmux.'),
     process: process.nullable(),
     workspace: workspace.nullable(),
     attempts: z.array(attempt),

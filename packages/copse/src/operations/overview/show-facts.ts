@@ -5,12 +5,14 @@ import type { Session } from '../../agents/rules/session/session.ts';
 import type { Context } from '../../board/context.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 import type { Board, BoardReader } from '../../board/port.ts';
+import { effectiveAgent } from '../../config/effective.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import type { EventNumber, Timestamp } from '../../kernel/ids.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../kernel/usage.ts';
 import { undoingOf } from '../../queue/act/undoing.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import type { Attempt } from '../../tasks/rules/attempt.ts';
+import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import type { AttemptProcess, CloneHere } from '../access.ts';
@@ -23,7 +25,8 @@ export async function loadFacts(here: CloneHere, { board }: Context, task: Task)
   const last = sessions.at(-1);
   const landings = await board.list('landing', { task: id });
   const workspaces = await board.list('workspace', { task: id });
-  const attempts = await loadAttempts(board, task, sessions);
+  const ledger = await board.list('ledger', { task: id });
+  const attempts = await loadAttempts(board, task, sessions, ledger);
   return {
     attempts,
     // Over all its sessions; null when no agent reported usage.
@@ -32,6 +35,8 @@ export async function loadFacts(here: CloneHere, { board }: Context, task: Task)
     attention: last?.state.life === 'live' ? last.state.attention : null,
     message: await lastMessageOf(board, id, last?.id),
     question: await openQuestionOf(board, task),
+    takenOver: last?.takenOver ?? null,
+    hasTerminal: await runsInTerminal(here, task),
     finish: last?.finish,
     process: await processOfTask(here, board, task, attempts.at(-1)?.attempt),
     workspace: workspaces.findLast((one) => one.worktree !== null),
@@ -43,7 +48,7 @@ export async function loadFacts(here: CloneHere, { board }: Context, task: Task)
     undoing: await undoingOf(board, id),
     dependants: await board.dependants(id),
     statuses: await board.statuses(dependsOn),
-    ledger: await board.list('ledger', { task: id }),
+    ledger,
     artifacts: await board.list('artifact', { task: id }),
     item: task.workItem === null ? undefined : (await board.list('item', { task: id })).at(0),
   };
@@ -70,6 +75,8 @@ export interface ShownAttempt {
   readonly needs: AttentionCause | null;
   /** What its agent said at its end: a summary, or a question. */
   readonly words: string | null;
+  /** What a person answered to its question. */
+  readonly answer: string | null;
 }
 
 /** Usage and words are recorded for the session; they belong to the attempt that ran then. */
@@ -77,6 +84,7 @@ async function loadAttempts(
   board: BoardReader,
   { id: task }: Task,
   sessions: readonly Session[],
+  ledger: readonly LedgerEntry[],
 ): Promise<readonly ShownAttempt[]> {
   const attempts = await board.list('attempt', { task });
   if (attempts.length === 0) return [];
@@ -103,7 +111,17 @@ async function loadAttempts(
     usage: usageOf(usages.get(attempt.id) ?? []),
     needs: needs.get(attempt.id) ?? null,
     words: words.get(attempt.id) ?? null,
+    answer: answerTo(attempt, ledger),
   }));
+}
+
+/** `copse restart --answer` notes it as the first decision after the question. */
+function answerTo({ end }: Attempt, ledger: readonly LedgerEntry[]): string | null {
+  if (end?.reason !== 'stuck') return null;
+  const decision = ledger.find(
+    ({ kind, at, session }) => kind === 'decision' && session === null && at > end.at,
+  );
+  return decision?.text ?? null;
 }
 
 function usageOf(usages: readonly Usage[]): Usage | null {
@@ -128,6 +146,12 @@ function waitingOf({ state }: Task, landings: readonly Landing[]): string | null
   if (state.status !== 'landing') return null;
   const waiting = landings.find(({ id }) => id === state.landing)?.waiting;
   return waiting ? waitText(waiting) : null;
+}
+
+/** By the accepted copse.yml, as `copse status` says it. */
+async function runsInTerminal(here: CloneHere, { state }: Task): Promise<boolean> {
+  if (state.status !== 'in_progress' || state.claim.isByHand) return false;
+  return effectiveAgent(await here.config(), state.claim.agent)?.terminal === 'tmux';
 }
 
 interface LandedAt {

@@ -1,6 +1,7 @@
 import { questionView } from '../../explain/question.ts';
 import { mayHaveChanged, withStateNow } from '../../explain/state-now.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
+import { time } from '../../kernel/time.ts';
 import type { Undoing } from '../../queue/rules/undo-landing.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Access } from '../access.ts';
@@ -38,6 +39,8 @@ export function view({ task, facts }: Pick<Shown, 'task' | 'facts'>) {
     attention: facts.attention,
     question: facts.question ? questionView(facts.question) : null,
     lastQuestion: facts.session?.question ?? null,
+    takenOver: facts.takenOver && { person: facts.takenOver.person, since: time(facts.takenOver.at) },
+    ...(facts.hasTerminal && { hasTerminal: true as const }),
     process: facts.process,
     workspace: facts.workspace ? workspaceView(facts.workspace) : null,
     attempts: facts.attempts.map(attemptView),

@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+
 export const time = z.iso.datetime().meta({ id: 'Time', description: 'A time, in UTC.' });
 
 export const aTask = z.string().describe('The id of a task, or the unique beginning of one.');
@@ -25,6 +27,6 @@ export const usage = z
 export const maxPatchBytes = z
   .int()
   .min(0)
-  .max(16 * 1024 * 1024)
+  .max(defaultPolicy.diffPage.mostPatchBytes)
   .optional()
   .describe('At most so much of the patch, cut after a line (default: 1 MB).');

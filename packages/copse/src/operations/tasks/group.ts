@@ -24,6 +24,7 @@ export const taskOperations = {
     effect: 'changes',
     callers: ['person', 'session'],
     isRepeatable: true,
+    creates: true,
     http: { method: 'POST', path: '/tasks/from-item' },
     load: () => import('./add-item.ts'),
     shape: async () => (await import('./shapes.ts')).addItem,

@@ -32,7 +32,7 @@ export const add = {
 };
 
 export const addItem = {
-  input: z.strictObject({ item: z.string().describe('A work item of a source, as github#12.') }),
+  input: z.strictObject({ item: z.string().describe('A work item of a source, for example github#12.') }),
   output: task,
 };
 

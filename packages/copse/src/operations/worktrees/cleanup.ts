@@ -10,7 +10,7 @@ interface Input {
   /** Without it: the worktrees of all done or cancelled tasks. */
   readonly task?: string | undefined;
   /** Remove those too that have work that did not land; their files are rescued first. */
-  readonly isConfirmed?: boolean | undefined;
+  readonly unlanded?: boolean | undefined;
   /** The same, and stop its agent. */
   readonly force?: boolean | undefined;
   /** Also a branch with unmerged commits. */
@@ -40,20 +40,25 @@ export async function cleanUpAsking(
   input: Input,
   ask?: MayRemove,
 ): Promise<Cleaned | undefined> {
-  const { task, isConfirmed = false, force: isForced = false, deleteBranch = false } = input;
+  const { task, unlanded = false, force: isForced = false, deleteBranch = false } = input;
   if (task === undefined && deleteBranch) {
     fail(
       'invalid',
-      '--delete-branch needs a task: unmerged branches are deleted one at a time.',
+      'A branch with unmerged commits is deleted only with a named task, one at a time.',
       'copse worktrees # to see the ids',
     );
   }
-  const mayRemove = isConfirmed ? async () => true : ask;
+  const mayRemove = unlanded ? async () => true : ask;
   return access.workspaces<Cleaned | undefined>((context) =>
     task === undefined
       ? cleanUp(context, { isForced, mayRemove: mayRemove ?? (async () => false) })
       : removeNamed(context, task, { isForced, deleteBranch, mayRemove }),
   );
+}
+
+/** A caller that cannot be asked gets a statement. */
+function unasked(question: string): string {
+  return question.replace(/^Remove (the worktree of \S+)\?/, 'Not removed: $1 needs a confirmation.');
 }
 
 interface NamedRemoval {
@@ -76,7 +81,11 @@ async function removeNamed(
   if (outcome.kind === 'question') {
     const { question } = outcome;
     if (mayRemove === undefined)
-      fail('wrong_status', question, `copse cleanup ${task} --yes # rescues uncommitted files first`);
+      fail(
+        'wrong_status',
+        unasked(question),
+        `copse cleanup ${task} --yes # to remove it; uncommitted files are rescued first`,
+      );
     if (!(await mayRemove(question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
   }

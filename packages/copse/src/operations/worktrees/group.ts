@@ -79,7 +79,7 @@ export const worktreeOperations = {
   undoLanding: {
     name: 'landing.undo',
     title: 'Undo a landing',
-    description: 'Undo a landing, or the removal or reset of a worktree.',
+    description: 'Undo a landing: add a task that lands the revert of its changes.',
     command: 'undo',
     effect: 'changes',
     callers: ['person'],
@@ -154,7 +154,7 @@ export const worktreeOperations = {
     description: 'Remove old worktrees, branches, trash, transcripts and logs of finished tasks.',
     command: 'sweep',
     effect: 'destroys',
-    undo: 'copse undo --worktree with its task brings a worktree back for 7 days. Branches that are not merged stay.',
+    undo: 'copse undo --worktree with its task brings a worktree back for 7 days. Branches that are not merged stay. Transcripts, logs and emptied trash do not come back.',
     callers: ['person'],
     isRepeatable: true,
     http: { method: 'POST', path: '/leftovers/sweep' },

@@ -118,7 +118,7 @@ export const sync = {
 export const cleanup = {
   input: z.strictObject({
     task: aTask.optional().describe('Without it: the worktrees of all done or cancelled tasks.'),
-    isConfirmed: z
+    unlanded: z
       .boolean()
       .optional()
       .describe('Remove also those with work that did not land; uncommitted files are rescued first.'),
@@ -271,9 +271,7 @@ const plan = {
 };
 
 export const sweep = {
-  input: z.strictObject({
-    isConfirmed: z.boolean().optional().describe('Without it, the answer says how much would go.'),
-  }),
+  input: z.strictObject({}),
   output: z.strictObject({
     busy: z.literal(true).optional().describe('Another process sweeps right now: there is nothing else.'),
     ...z.strictObject(plan).partial().shape,

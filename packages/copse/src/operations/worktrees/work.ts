@@ -22,8 +22,8 @@ export async function act(access: Access, input: Input): Promise<WorkedOn> {
   return fail(
     'wrong_status',
     existingText(id, existing),
-    `copse work ${id} --resume`,
-    `copse work ${id} --reset # rescues its contents first`,
+    `copse work ${id} --resume # to continue in it`,
+    `copse work ${id} --reset # to start over; its contents are rescued first`,
   );
 }
 

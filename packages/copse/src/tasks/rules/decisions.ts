@@ -218,8 +218,8 @@ export function decideDelete(
     return refused(
       'has_dependants',
       `Cannot delete ${task.id}: ${dependants.join(', ')} ${wait} for it.`,
-      `copse edit ${first} --not-depends ${task.id}`,
-      `copse delete ${task.id} --unlink`,
+      `copse edit ${first} --not-depends ${task.id} # to start ${first} without it`,
+      `copse delete ${task.id} --unlink # to delete it all the same`,
     );
   }
   return withdrawnFirst(task, landing, 'deleted', { type: 'task.deleted', id: task.id, at }, at);

@@ -1,6 +1,7 @@
 /** `copse sync`: brings the newest base into a task's branch. */
 
 import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Git } from '../../git/port.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/worktrees.ts';
@@ -104,7 +105,7 @@ function explain(
   base: BranchName,
   worktree: { readonly path: string; readonly branch: BranchName },
 ): TaskSynced {
-  const here = `git -C "${worktree.path}"`;
+  const here = `git -C ${shellWord(worktree.path)}`;
   const say = (reason: string, ...next: readonly string[]): TaskSynced => ({
     kind: 'refused',
     because,
@@ -114,7 +115,10 @@ function explain(
   });
   switch (because) {
     case 'conflict':
-      return say(`${base} and the branch of ${task} conflict.`, `copse sync ${task} --conflict`);
+      return say(
+        `${base} and the branch of ${task} conflict.`,
+        `copse sync ${task} --conflict # to resolve it in the worktree`,
+      );
     case 'in_the_way':
       return say(
         `${base} changes files that have uncommitted changes in the worktree of ${task}.`,

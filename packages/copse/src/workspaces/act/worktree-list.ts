@@ -1,10 +1,10 @@
 /** Every worktree of a task on this machine, with its facts from git and the board. */
 
 import type { Git } from '../../git/port.ts';
-import type { BranchName } from '../../kernel/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { parseQueueWorktree } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
-import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
+import { type Task, type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
 import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../rules/workspace.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
@@ -130,7 +130,7 @@ async function describe(whole: ListContext, workspace: WithWorktree): Promise<Li
     // Unknown counts as possible work.
     hasUncommittedChanges: uncommitted !== 0,
     hasCommitsOfItsOwn: counts.own > 0,
-    isMerged: counts.own > 0 && counts.ahead === 0,
+    isMerged: counts.own > 0 && (counts.ahead === 0 || (await hasLanded(context, task, facts.head))),
   });
   const status = derived === 'active' && !leaseIsLive ? withoutLease(taskStatus) : derived;
   const { ahead } = counts;
@@ -148,6 +148,14 @@ async function describe(whole: ListContext, workspace: WithWorktree): Promise<Li
     operation,
     isReadyToMerge,
   };
+}
+
+/** By a rebase or a squash, which the base has as other commits. */
+async function hasLanded({ board }: ListContext, task: Task | undefined, head: CommitId): Promise<boolean> {
+  if (task?.state.status !== 'done') return false;
+  if (task.state.head === head) return true;
+  const landings = await board.list('landing', { task: task.id });
+  return landings.some((one) => one.state.status === 'landed' && one.head === head);
 }
 
 function placeOf(context: ListContext, { repository }: Workspace): ListContext {

@@ -2,7 +2,7 @@
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
-import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
+import { type TaskStatus, isFinished, statusPredicate } from '../../tasks/rules/task.ts';
 import type { Ignored } from '../../git/port.ts';
 import { type Removed, removeWorkspace } from './remove.ts';
 import type { WorkspaceContext } from '../act/context.ts';
@@ -42,8 +42,10 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
     const outcome = await removeOne(context, task, options);
     if (outcome.kind === 'removed')
       removed.push({ ...(await withIgnored(context, outcome)), why: `${task} is ${status}` });
-    else
-      kept.push({ task, path, reason: outcome.kind === 'question' ? notAnswered(outcome) : outcome.reason });
+    else {
+      const reason = outcome.kind === 'question' ? notAnswered(task, outcome) : outcome.reason;
+      kept.push({ task, path, reason });
+    }
   }
   return { removed, kept };
 }
@@ -90,9 +92,10 @@ async function removeOne(
 function stillWanted(task: TaskId, status: TaskStatus | null): string {
   return status === null
     ? `The board has no task ${task}, so its worktree is kept. Remove it: copse cleanup ${task}`
-    : `${task} is ${status}, so its worktree is kept.`;
+    : `${task} ${statusPredicate(status)}, so its worktree is kept.`;
 }
 
-function notAnswered({ question }: { readonly question: string }): string {
-  return question.replace(/^Remove the worktree of \S+\? /, '');
+function notAnswered(task: TaskId, { question }: { readonly question: string }): string {
+  const why = question.replace(/^Remove the worktree of \S+\? /, '');
+  return `${why} Remove it: copse cleanup ${task} --yes`;
 }

@@ -27,12 +27,12 @@ const PATCH = [
 ] as const;
 
 async function compare(dir: TrustedDir, request: DiffRequest): Promise<Diff> {
-  const { from, to, withUncommittedIn, withoutPatch = false, maxPatchBytes } = request;
+  const { from, to, withUncommittedIn, withoutPatch = false } = request;
   await requireBoundedTip(dir, to, `The commit ${to}`);
   const after = withUncommittedIn === undefined ? to : await treeOfFiles(dir, withUncommittedIn, to);
   const [summary, patch] = await Promise.all([
     git(dir, [...COMPARE, ...SUMMARY, from, after]),
-    withoutPatch ? Buffer.alloc(0) : git(dir, [...COMPARE, ...PATCH, from, after], bounded(maxPatchBytes)),
+    withoutPatch ? Buffer.alloc(0) : git(dir, [...COMPARE, ...PATCH, from, after], bounded(request)),
   ]);
   const files = parseSummary(summary);
   return {
@@ -43,8 +43,8 @@ async function compare(dir: TrustedDir, request: DiffRequest): Promise<Diff> {
   };
 }
 
-function bounded(most: number | undefined): { readonly firstBytes?: number } {
-  return most === undefined || !Number.isFinite(most) ? {} : { firstBytes: most };
+function bounded({ maxPatchBytes: most, skipPatchBytes: skipBytes = 0 }: DiffRequest) {
+  return most === undefined || !Number.isFinite(most) ? { skipBytes } : { firstBytes: most, skipBytes };
 }
 
 /** As they would be committed: line endings and the person's own filters included. */

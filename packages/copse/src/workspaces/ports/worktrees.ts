@@ -31,6 +31,8 @@ export interface DiffRequest {
   readonly withoutPatch?: boolean;
   /** Only the beginning of the patch, which may be as large as an agent likes. */
   readonly maxPatchBytes?: number | undefined;
+  /** Without so much of its beginning, which the pages before it have. */
+  readonly skipPatchBytes?: number | undefined;
 }
 
 export interface Diffs {

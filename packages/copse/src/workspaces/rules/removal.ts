@@ -320,7 +320,7 @@ function atStake(facts: RemovalFacts): readonly string[] {
   return [
     ...(work.length === 0
       ? []
-      : [`It has ${list(work)}. A removal keeps this on its branch or as a rescue.`]),
+      : [`It has ${list(work)}. A removal keeps commits on the branch, and uncommitted files as a rescue.`]),
     ...(disposition?.is === 'kept' ? [keptBecause(disposition)] : []),
     ...(status === 'landing' ? ['Its branch is in the merge queue.'] : []),
     ...(first === undefined ? [] : [`${named(first)} may be inside.`]),

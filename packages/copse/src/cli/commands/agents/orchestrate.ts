@@ -22,9 +22,10 @@ import { asOrchestrator, whoRuns } from '../../../compose/board/who-runs.ts';
 import { arrivalOf } from '../../../compose/node-facts.ts';
 import { joinNode, staySeen } from '../../../machines/act/join.ts';
 import { fail, orFail } from '../../../operations/failure.ts';
-import { drainOnSignal } from '../nodes/drain-on-signal.ts';
+import { TermSignals, drainOnSignal } from '../nodes/drain-on-signal.ts';
 import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { type Dashboard, startDashboard } from '../server/dashboard.ts';
 import { messageOf } from '../../read-text.ts';
 import { type View, openView, tellEvents } from '../../screen/live-view.ts';
 import { printProse } from '../../screen/screen.ts';
@@ -42,6 +43,7 @@ interface Options {
   readonly untilIdle?: boolean;
   readonly once?: boolean;
   readonly dryRun?: boolean;
+  readonly dashboard?: boolean;
   readonly command?: string;
   readonly json?: boolean;
 }
@@ -62,8 +64,17 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
     if (options.dryRun) await showPlan(cli, context, options);
     else {
-      orFail(await joinNode(context, arrivalOf(cli, context, told)));
-      await asOrchestrator(context.home, () => orchestrate(cli, context, waits, options));
+      const terms = new TermSignals();
+      let dashboard: Dashboard | undefined;
+      try {
+        orFail(await joinNode(context, arrivalOf(cli, context, told)));
+        if (options.dashboard) dashboard = await startDashboard(cli);
+        const parts = { ...waits, terms, dashboard };
+        await asOrchestrator(context.home, () => orchestrate(cli, context, parts, options));
+      } finally {
+        await dashboard?.end();
+        terms.close();
+      }
     }
   });
   await running.finally(() => waits.end());
@@ -96,16 +107,23 @@ function limitsOf({ maxAgents: most, slots, maxRetries, pollInterval }: Options)
   });
 }
 
+interface OrchestrateParts extends WaitsForBoard {
+  readonly terms: TermSignals;
+  readonly dashboard: Dashboard | undefined;
+}
+
 async function orchestrate(
   cli: Cli,
   context: RunContext,
-  { stop, tellBy, isAway }: WaitsForBoard,
+  { stop, tellBy, isAway, terms, dashboard }: OrchestrateParts,
   options: Options,
 ): Promise<void> {
   const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
   tellBy((text) => view.problem(null, text));
+  dashboard?.tellBy((text) => stop.signal.aborted || view.problem(null, text));
   const ending = drainOnSignal(context, orchestrator, {
+    terms,
     stop,
     isAway,
     tell: (text) => view.problem(null, text),
@@ -180,24 +198,27 @@ async function printEnd(
   if (end === 'stopped') output.line(`Stopped.${stillRunning}`);
   if (end === 'drained') output.line('Drained: no agent runs on this node any more.');
   if (end === 'left') output.line('Stopped: this node left the board.');
-  if (end === 'once' && stillRunning !== '') output.line(`Ran once.${stillRunning}`);
+  if (end === 'once')
+    output.line(`Ran once${stillRunning === '' ? ': no agent is running.' : `.${stillRunning}`}`);
   if (end === 'idle') output.line('Idle: no task can start or land without you.');
+  const told = new Set<TaskId>();
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
+    const need = needsYou.find((one) => one.kind === 'landing' && one.task === task);
     printProse(
       output,
       `  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`,
       4,
     );
+    if (need !== undefined) output.line(`    ${output.style('dim', `→ ${need.command}`)}`);
+    if (need !== undefined) told.add(need.task);
   }
-  for (const { task, title, kind, status, since, reason, command } of needsYou) {
-    // The line above says why.
-    if (kind !== 'landing') {
-      const word = output.style('red', status.replaceAll('_', ' '));
-      printProse(output, `  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`, 4);
-      printProse(output, `    ${shown(reason)}`);
-    }
+  for (const { task, title, status, since, reason, command } of needsYou) {
+    if (told.has(task)) continue;
+    const word = output.style('red', status.replaceAll('_', ' '));
+    printProse(output, `  ${word} ${task} (${age(since, clock.now())}) ${shown(title)}`, 4);
+    printProse(output, `    ${shown(reason)}`);
     output.line(`    ${output.style('dim', `→ ${command}`)}`);
   }
 }

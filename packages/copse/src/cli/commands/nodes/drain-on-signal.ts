@@ -14,21 +14,50 @@ interface SignalDrain {
   close(): void;
 }
 
+/** Heard from before the node joins: a SIGTERM must not end a process that the board already lists as a node. */
+export class TermSignals {
+  #count = 0;
+  #act: ((count: number) => void) | undefined;
+  readonly #hear = () => {
+    this.#count += 1;
+    this.#act?.(this.#count);
+  };
+
+  constructor() {
+    process.on('SIGTERM', this.#hear);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** For each SIGTERM, those before this call included. */
+  obey(act: (count: number) => void): void {
+    this.#act = act;
+    for (let at = 1; at <= this.#count; at += 1) act(at);
+  }
+
+  close(): void {
+    process.off('SIGTERM', this.#hear);
+  }
+}
+
 export function drainOnSignal(
   context: RunContext,
   orchestrator: Orchestrator,
   {
+    terms,
     stop,
     tell,
     isAway,
   }: {
+    readonly terms: TermSignals;
     readonly stop: AbortController;
     readonly tell: (text: string) => void;
     /** Without the board no work can be handed over. */
     readonly isAway: () => boolean;
   },
 ): SignalDrain {
-  let signals = 0;
   const closed = new AbortController();
   const recordDrain = async (withinMs: number): Promise<void> => {
     while (!closed.signal.aborted) {
@@ -40,27 +69,22 @@ export function drainOnSignal(
       }
     }
   };
-  const onTerm = () => {
-    signals += 1;
+  terms.obey((signals) => {
     // A third one: the second could not be obeyed.
     if (signals > 2 || (signals === 2 && isAway())) return stop.abort();
     const withinMs = signals === 1 ? context.policy.nodes.drainMs : 0;
     orchestrator.drain(withinMs);
     tell(
       signals === 1
-        ? `SIGTERM: no new work starts here; running agents have ${spanText(withinMs)}, then their work is handed over. A second SIGTERM hands it over now.`
-        : 'SIGTERM again: running work is handed over now.',
+        ? `SIGTERM: no new work starts here, and running agents have ${spanText(withinMs)} to finish. Then Copse stops them, and their tasks are ready for the next orchestrator. A second SIGTERM stops them now.`
+        : 'SIGTERM again: running agents are stopped now, and their tasks are ready again.',
     );
     // So that the other nodes know. Without the board, this orchestrator drains all the same.
     void recordDrain(withinMs);
-  };
-  process.on('SIGTERM', onTerm);
+  });
   return {
-    state: () => (signals === 0 ? 'no' : signals === 1 ? 'drained' : 'now'),
-    close() {
-      closed.abort();
-      process.off('SIGTERM', onTerm);
-    },
+    state: () => (terms.count === 0 ? 'no' : terms.count === 1 ? 'drained' : 'now'),
+    close: () => closed.abort(),
   };
 }
 

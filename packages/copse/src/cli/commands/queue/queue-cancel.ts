@@ -1,6 +1,7 @@
 import { withAccess } from '../../../compose/operations/access.ts';
 import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/queue/cancel.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import type { Invocation } from '../../invocation.ts';
 import { effectText } from './effect-text.ts';
 
@@ -25,6 +26,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     output.line(
       `    ${ids.length === 1 ? 'Its branch stays' : 'Their branches stay'}. ${effectText(restarts)}`,
     );
-    if (!isDryRun) output.line(output.style('dim', `  → copse merge ${ids.join(' ')}`));
+    if (!isDryRun)
+      printSteps(output, [
+        `copse merge ${ids.join(' ')} # to land ${ids.length === 1 ? 'it' : 'them'} after all`,
+      ]);
   });
 }

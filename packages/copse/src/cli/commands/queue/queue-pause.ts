@@ -1,6 +1,8 @@
 import { withAccess } from '../../../compose/operations/access.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/queue/pause.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import type { Invocation } from '../../invocation.ts';
 
 interface Options {
@@ -24,7 +26,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       output.line(
         '    Tasks in the queue still land. Tasks that join it from now on wait in it until you resume it.',
       );
-    output.line(output.style('dim', '  → copse queue resume'));
+    printSteps(output, [
+      `copse queue resume${options.target === undefined ? '' : ` --target ${shellWord(target)}`} # to end the pause`,
+    ]);
   });
 }
 

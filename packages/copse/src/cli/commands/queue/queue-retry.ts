@@ -1,6 +1,8 @@
 import { withAccess } from '../../../compose/operations/access.ts';
-import { shown } from '../../../kernel/text.ts';
+import { anyOf, shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/queue/retry.ts';
+import { loadOtherNodes } from '../../../machines/act/nodes.ts';
+import type { Access } from '../../../operations/access.ts';
 import { printSteps } from '../../after/next-steps.ts';
 import type { Invocation } from '../../invocation.ts';
 
@@ -11,11 +13,22 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
     if (options.json) return output.json(view(landings));
     for (const { task, target } of landings)
       output.line(`${output.style('cyan', 'Queued')} ${task} to land on ${shown(target)}`);
-    if (await access.here.isOrchestrated()) {
-      output.line(output.style('dim', '    A running orchestrator lands it.'));
+    const leader = await leaderOf(access);
+    if (leader !== null) {
+      output.line(output.style('dim', `    ${leader} lands it.`));
       return printSteps(output, ['copse queue --watch']);
     }
-    output.line(output.style('dim', '    No orchestrator is running.'));
+    output.line(output.style('dim', '    No orchestrator is running here.'));
     printSteps(output, [`copse merge ${landings.map(({ task }) => task).join(' ')}`]);
   });
+}
+
+/** Null: no orchestrator runs, here or on another machine. */
+async function leaderOf(access: Access): Promise<string | null> {
+  const { here } = access;
+  if (await here.isOrchestrated()) return 'A running orchestrator';
+  const others = await access.board((context) =>
+    loadOtherNodes(context.board, here.node(), context.policy.nodes),
+  );
+  return others.length === 0 ? null : `An orchestrator on ${shown(anyOf(others.map(({ name }) => name)))}`;
 }

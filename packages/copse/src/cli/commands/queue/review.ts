@@ -1,4 +1,5 @@
 import { withAccess } from '../../../compose/operations/access.ts';
+import { nextSteps } from '../../../explain/next-steps.ts';
 import { reviewCommands, reviewSummary } from '../../../explain/review.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Access } from '../../../operations/access.ts';
@@ -7,7 +8,7 @@ import * as approving from '../../../operations/review/approve.ts';
 import * as listing from '../../../operations/review/list.ts';
 import * as sendingBack from '../../../operations/review/send-back.ts';
 import { act, view } from '../../../operations/review/show.ts';
-import type { TaskReview } from '../../../review/act/review.ts';
+import { type TaskReview, hasItsAgent } from '../../../review/act/review.ts';
 import { isFinished, statusPredicate } from '../../../tasks/rules/task.ts';
 import { printAhead } from '../../after/ahead.ts';
 import { printSteps } from '../../after/next-steps.ts';
@@ -95,7 +96,13 @@ async function show(reviewing: Reviewing, task: string): Promise<void> {
     return;
   }
   if (canAsk(cli, options)) return ask(reviewing, review);
-  printSteps(output, reviewCommands(review));
+  await access.run(async (context) => {
+    const steps =
+      state.status === 'needs_attention'
+        ? await nextSteps(context, review.task)
+        : reviewCommands(review, { hasAgent: await hasItsAgent(context, review.task) });
+    printSteps(output, steps);
+  });
 }
 
 /** An approval is of exactly the commit that was shown. */

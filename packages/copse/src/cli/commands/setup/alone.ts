@@ -1,6 +1,6 @@
 /** `copse` alone where there is no board: what Copse is, and how to begin. */
 
-import { findRepository, hasBoard } from '../../../compose/open.ts';
+import { findRepository, hasBoard, requireRepository } from '../../../compose/open.ts';
 import type { Cli } from '../../invocation.ts';
 
 /** True when it explained: there is no board whose status could be shown. */
@@ -20,13 +20,22 @@ export async function explainAlone(cli: Cli): Promise<boolean> {
     return true;
   }
   if (await hasBoard(cli)) return false;
-  explainNoBoard(cli);
+  await explainNoBoard(cli);
   return true;
 }
 
-export function explainNoBoard(cli: Cli): void {
-  print(cli, ['This repository has no tasks yet. To begin:', '', ...rows(FIRST_STEPS)]);
+export async function explainNoBoard(cli: Cli): Promise<void> {
+  const { hasBase } = await import('../../../compose/on-demand.ts');
+  const hasCommit = await hasBase(cli);
+  const lacks = hasCommit ? 'no tasks' : 'no commit and no tasks';
+  const { top, commonDir } = requireRepository(cli);
+  const commit = top === commonDir ? PUSHED_COMMIT : FIRST_COMMIT;
+  const steps = hasCommit ? FIRST_STEPS : [commit, ...FIRST_STEPS];
+  print(cli, [`This repository has ${lacks} yet. To begin:`, '', ...rows(steps)]);
 }
+
+const FIRST_COMMIT = ['git commit --allow-empty -m Begin', 'worktrees start from a commit'] as const;
+const PUSHED_COMMIT = ['git push', 'from a clone: worktrees start from a commit'] as const;
 
 const FIRST_STEPS = [
   ['copse init', 'write copse.yml for installed agents'],

@@ -1,5 +1,5 @@
 import { type EventTask, EventTasks } from '../../../explain/event-tasks.ts';
-import { eventClause } from '../../../explain/rules/event-sentences.ts';
+import { eventClause, isForPrograms } from '../../../explain/rules/event-sentences.ts';
 import { waitText } from '../../../explain/rules/queue.ts';
 import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
@@ -81,8 +81,11 @@ function printer(cli: Cli, board: Board, options: Options) {
   const tasks = new EventTasks(board);
   return async (recorded: RecordedEvent, term: number): Promise<void> => {
     const isPlain = !options.raw && !options.json;
+    const { event } = recorded;
+    if (isPlain && isForPrograms(event)) return;
+    const check = isPlain && event.type === 'check.ended' ? await board.get('check', event.id) : undefined;
     const line = isPlain
-      ? sentence(cli, recorded, await tasks.of(recorded.event))
+      ? sentence(cli, recorded, await tasks.of(event), check?.command)
       : eventLine(cli, recorded, term, options);
     await cli.output.raw(`${line}\n`);
   };
@@ -98,10 +101,15 @@ async function* untilStopped<T>(all: AsyncIterable<T>, signal: AbortSignal): Asy
 }
 
 /** `12 2026-11-30 10:15:02 cp-a1b2 Add a log-in page: codex started`. */
-function sentence({ output }: Cli, recorded: RecordedEvent, task: EventTask | undefined): string {
+function sentence(
+  { output }: Cli,
+  recorded: RecordedEvent,
+  task: EventTask | undefined,
+  command: string | undefined,
+): string {
   const { number, at } = eventView(recorded);
   const when = `${number} ${at.replace('T', ' ').slice(0, 19)}`;
-  const clause = shown(`${eventClause(recorded.event)}${authorText(recorded, task)}`);
+  const clause = shown(`${eventClause(recorded.event, command)}${authorText(recorded, task)}`);
   const room = columnsFor(output) - when.length - 1;
   const about = task === undefined ? '' : aboutTask(task, room - widthOfText(clause));
   return `${output.style('dim', when)} ${cutAtWords(about + clause, room)}`;

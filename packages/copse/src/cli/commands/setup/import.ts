@@ -5,7 +5,7 @@ import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/board/import.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { messageOf } from '../../read-text.ts';
+import { unreadText } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -35,7 +35,7 @@ async function* linesOf(cli: Cli, file: string, name: string): AsyncGenerator<st
     yield* textLines(file === '-' ? cli.stdin() : createReadStream(file));
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    fail('not_found', `${name} cannot be read: ${messageOf(error)}. Check the path.`, 'copse import --help');
+    fail('not_found', unreadText(error, name), 'copse import --help');
   }
 }
 

@@ -6,7 +6,7 @@ import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/overview/inbox.ts';
 import { canAsk } from '../../ask.ts';
-import { commandsFor } from '../../inbox/keys.ts';
+import { commandsFor } from '../../../explain/rules/inbox/answers.ts';
 import { headline } from '../../inbox/look.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withRun } from '../../with-run.ts';

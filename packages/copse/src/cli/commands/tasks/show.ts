@@ -1,8 +1,10 @@
 import { withAccess } from '../../../compose/operations/access.ts';
 import { type Session, reportedPhase } from '../../../agents/rules/session/session.ts';
+import { personName } from '../../../agents/rules/session/take-over.ts';
 import { answerCommands, questionText } from '../../../explain/question.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { oneLine, waitingClause } from '../../../explain/rules/reason.ts';
+import { taskForPerson } from '../../../explain/rules/status.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { spanText } from '../../../kernel/time.ts';
@@ -72,7 +74,7 @@ function waitsText({ state }: Task, now: Timestamp): string | null {
 }
 
 function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): void {
-  output.line(taskLine(task, output, now, facts.waiting));
+  output.line(taskLine(taskForPerson(task), output, now, facts.waiting));
   const list = (values: readonly string[]) => (values.length > 0 ? values.map(shown).join(', ') : null);
   const rows = fields([
     ['priority', formatPriority(task.priority)],
@@ -96,6 +98,7 @@ function print(output: Output, task: Task, facts: ShowFacts, now: Timestamp): vo
     ['waits', waitsText(task, now)],
     ['undone', undoneText(facts.undoing)],
     ['attention', facts.question || !facts.attention ? null : waitingClause(facts.attention, facts.message)],
+    ['taken over', takenOverText(facts, now)],
     ['summary', facts.finish?.summary ? indented(shown(facts.finish.summary), 8).trimStart() : null],
     ['warnings', warningsText(facts.finish?.notes ?? [])],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
@@ -181,6 +184,10 @@ function landedText({ landed }: ShowFacts, now: Timestamp): string | null {
   return landed && `as ${landed.commit.slice(0, 10)} on ${shown(landed.target)}, ${age(landed.at, now)} ago`;
 }
 
+function takenOverText({ takenOver }: ShowFacts, now: Timestamp): string | null {
+  return takenOver && `by ${shown(personName(takenOver.person))}, ${age(takenOver.at, now)} ago`;
+}
+
 /** The last permission that the agent asked for, and the answer. */
 function askedText(session: Session | undefined): string | null {
   if (!session?.question?.answer) return null;
@@ -208,7 +215,7 @@ const endedTexts: Readonly<Record<AttentionCause, string>> = {
 
 /** `1. completed after 10 min (claude, 12.3k tokens, $0.12)`, and below it the agent's words. */
 function attemptLines(
-  { attempt, agent, usage, needs, words }: ShownAttempt,
+  { attempt, agent, usage, needs, words, answer }: ShownAttempt,
   number: number,
   now: Timestamp,
 ): readonly string[] {
@@ -219,5 +226,9 @@ function attemptLines(
   const notes = [...(agent === null ? [] : [shown(agent)]), ...(usage === null ? [] : [usageText(usage)])];
   const about = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   const line = `    ${number}. ${result} ${spanText((end?.at ?? now) - startedAt)}${about}`;
-  return words === null ? [line] : [line, `       ${shown(oneLine(words))}`];
+  return [
+    line,
+    ...(words === null ? [] : [`       ${shown(oneLine(words))}`]),
+    ...(answer === null ? [] : [`       answered: ${shown(oneLine(answer))}`]),
+  ];
 }

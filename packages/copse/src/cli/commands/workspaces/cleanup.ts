@@ -16,9 +16,9 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [task] = words;
-  const { yes: isConfirmed, force, deleteBranch } = options;
+  const { yes: unlanded, force, deleteBranch } = options;
   await withAccess(cli, async (access) => {
-    const input = { task, isConfirmed, force, deleteBranch };
+    const input = { task, unlanded, force, deleteBranch };
     const cleaned = await cleanUpAsking(access, input, canAsk(cli, options) ? confirm : undefined);
     if (cleaned === undefined) cli.output.note('Nothing was changed.');
     else if (options.json) cli.output.json(view(cleaned));

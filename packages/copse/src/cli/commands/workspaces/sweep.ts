@@ -21,7 +21,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       for (const line of sweepLines(planned.plan, text, output)) output.line(line);
       return;
     }
-    const done = await sweep.act(access, { isConfirmed: true });
+    const done = await sweep.act(access);
     if (options.json) return output.json(sweep.view(done));
     const { root, swept: plan } = done;
     if (plan === undefined)

@@ -1,5 +1,3 @@
-import { setPriority } from 'node:os';
-
 import { openLeftovers } from '../../../compose/leftovers.ts';
 import { tidy } from '../../../workspaces/discard/tidy.ts';
 import { tend } from '../../../workspaces/act/tend.ts';
@@ -7,10 +5,7 @@ import { shown } from '../../../kernel/text.ts';
 import type { Invocation } from '../../invocation.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
-const LOW_PRIORITY = 10;
-
 export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
-  setPriority(LOW_PRIORITY);
   await withWorkspaces(cli, async (context) => {
     const tended = await tend(context);
     const undeleted = await tidy(context, openLeftovers(cli));

@@ -77,7 +77,7 @@ function nextOf({ workspace: { task }, isReadyToMerge, taskStatus }: ListedWorkt
 }
 
 function details(one: ListedWorktree): readonly string[] {
-  const { workspace, branch, ahead, uncommitted, operation, why, taskStatus, status } = one;
+  const { workspace, branch, uncommitted, operation, why, taskStatus, status } = one;
   const task = taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`;
   if (status === 'no_folder') return [task, branch === null ? '' : shown(branch), shown(why ?? '')];
   if (status === 'missing' || status === 'broken') return [task, shown(why ?? '')];
@@ -87,9 +87,15 @@ function details(one: ListedWorktree): readonly string[] {
     ...(branch === null || branch === workspace.worktree?.branch
       ? []
       : [`HEAD is not on its branch ${shown(workspace.worktree?.branch ?? '')}`]),
-    ahead === null ? 'base unknown' : `${ahead} ahead`,
+    aheadText(one),
     uncommitted === null ? 'changes unknown' : `${uncommitted} uncommitted`,
     ...(operation === null ? [] : [`${shown(operation)} in progress`]),
     ...nextOf(one),
   ];
+}
+
+function aheadText({ ahead, status }: ListedWorktree): string {
+  if (ahead === null) return 'base unknown';
+  // The base has other commits with the same work.
+  return status === 'merged' && ahead > 0 ? 'landed' : `${ahead} ahead`;
 }

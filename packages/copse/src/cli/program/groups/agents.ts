@@ -10,6 +10,8 @@ export const agentsCommands: readonly CommandEntry[] = [
   { names: ['answer'], add: addAnswer },
   { names: ['logs'], add: addLogs },
   { names: ['attach'], add: addAttach },
+  { names: ['take-over'], add: addTakeOver },
+  { names: ['give-back'], add: addGiveBack },
   { names: ['pause'], add: addPause },
   { names: ['resume'], add: addResume },
   { names: ['restart'], add: addRestart },
@@ -57,8 +59,8 @@ function addLogs(program: CopseCommand, on: On): void {
     .option('-n, --lines <n>', 'number of lines from the end (default: 200)')
     .option('--all', 'the whole output of all attempts')
     .option('--runner', 'show the log of its runner instead: handbacks, crashes, problems')
-    .option('--attempt <id>', 'only this attempt; --json then has "next"')
-    .option('--after <byte>', 'with --attempt: the output after this byte, the "next" of the last call')
+    .option('--attempt <id>', 'only this attempt; --json also prints "next", for --after')
+    .option('--after <byte>', 'with --attempt: only output after this byte (the last "next")')
     .option('--json', 'print { "task", "logs": [{ "attempt", "file", "lines", … }] }')
     .examples([
       ['copse logs a1b2 --follow', 'until Ctrl+C'],
@@ -80,6 +82,35 @@ function addAttach(program: CopseCommand, on: On): void {
       ['copse attach cp-a1b2', 'the whole id'],
     ])
     .action(on(() => import('../../commands/agents/attach.ts')));
+}
+
+function addTakeOver(program: CopseCommand, on: On): void {
+  program
+    .command('take-over')
+    .argument('<id>', aTask)
+    .description(agentOperations.takeOver.description)
+    .details(
+      'Before a take-over, the dashboard only shows the terminal. A take-over ends with `copse give-back`, or when the agent ends. Other people see who has taken over. `copse attach` works without a take-over.',
+    )
+    .option('--json', 'print { "task", "session", "person", … }')
+    .examples([
+      ['copse take-over a1b2', ''],
+      ['copse take-over a1b2 --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/sessions/take-over.ts')));
+}
+
+function addGiveBack(program: CopseCommand, on: On): void {
+  program
+    .command('give-back')
+    .argument('<id>', aTask)
+    .description(agentOperations.giveBack.description)
+    .option('--json', 'print { "task", "isNew" }')
+    .examples([
+      ['copse give-back a1b2', ''],
+      ['copse give-back a1b2 --json', 'for scripts'],
+    ])
+    .action(on(() => import('../../commands/sessions/give-back.ts')));
 }
 
 function addPause(program: CopseCommand, on: On): void {
@@ -175,7 +206,7 @@ function addStats(program: CopseCommand, on: On): void {
         'attention: the task finished, but could not land without you.',
         'handbacks: the agent got its work back, to fix it.',
         'restarts: automatic ones of stuck tasks (policy.max_stuck_restarts).',
-        'Counted from the events of the board, without work by hand. Weeks begin on Monday, local time.',
+        'Work that people do by hand does not count. Weeks begin on Monday, local time.',
       ].join('\n'),
     )
     .examples([

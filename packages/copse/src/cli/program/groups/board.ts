@@ -17,19 +17,21 @@ function addServe(program: CopseCommand, on: On): void {
     .command('serve')
     .description('Serve the board over HTTP on this machine, until Ctrl+C.')
     .option('--port <number>', 'the port; 0: any free one (default: 4747, or a free one)')
+    .option('--open', 'open the address in your browser')
     .option('--host <host>', 'the address to listen on (default: 127.0.0.1)')
-    .option('--tls-cert <file>', 'a certificate in PEM form; needed for other hosts')
-    .option('--tls-key <file>', 'its key')
+    .option('--tls-cert <file>', 'a certificate in PEM form; needed if --host is not this machine')
+    .option('--tls-key <file>', 'the key of the certificate')
     .option(
       '--behind-proxy <host>',
-      'the public name of a proxy with TLS in front of it, which must pass the Host header on (repeat)',
+      'the public name of a TLS proxy in front of the server; the proxy must pass the Host header on (repeat)',
       byComma,
     )
     .details(
-      'Every request needs a token. Exchange the printed code for a token; the code works once (docs/guides/server.md). For curl, the token is in ~/.cache/copse-serve/<port>.header, which only you can read, until the server stops. A request to a trigger has a signature instead of a token.',
+      'Every request needs a token. Open the printed address in a browser, or exchange its code for a token; the code works once (docs/guides/server.md). For curl, the token is in ~/.cache/copse-serve/<host>-<port>.header, which only you can read, until the server stops. A request to a trigger has a signature instead of a token.',
     )
     .examples([
       ['copse serve', ''],
+      ['copse serve --open', 'and open it in your browser'],
       ['copse serve --port 0', 'on any free port'],
     ])
     .action(on(() => import('../../commands/server/serve.ts')));

@@ -25,11 +25,11 @@ function addWatch(program: CopseCommand, on: On): void {
     .command('watch')
     .description('Show the status live; press a key to answer, approve, restart or cancel.')
     .details(
-      'The last line lists the keys for the selected task; ? shows all of them. q quits; tasks and agents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without cursor control, it prints copse status.',
+      'The last line lists the keys for the selected task; press ? for all keys. Press q to quit; tasks and agents go on. It starts no agents: run copse orchestrate in another terminal. On a terminal without cursor control, it prints the status once.',
     )
     .examples([
-      ['copse watch', 'until q'],
-      ['TERM=dumb copse watch', 'the same once, as copse status prints it'],
+      ['copse watch', 'until you press q'],
+      ['TERM=dumb copse watch', 'print the status once'],
     ])
     .action(on(() => import('../../commands/agents/watch.ts')));
 }
@@ -42,7 +42,7 @@ function addAdd(program: CopseCommand, on: On): void {
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
     .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
     .option('--from <artifact-or-task>', 'for --kind import: what to bring into the repository')
-    .option('--item <source#id>', 'a work item of a source instead of a title, as github#12')
+    .option('--item <source#id>', 'a work item of a source, for example github#12, instead of a title')
     .option('--json', 'print the task as JSON')
     .details(`Without options, a task is p${priority}, of kind ${kind}, and for any agent.`)
     .examples([
@@ -70,13 +70,17 @@ function addList(program: CopseCommand, on: On): void {
     .command('list')
     .alias('ls')
     .description(overviewOperations.list.description)
-    .option('--status <statuses>', `only these: ${taskStatuses.join(', ')}`, byComma)
+    .option(
+      '--status <statuses>',
+      `only tasks with these statuses, separated by commas: ${taskStatuses.join(', ')}`,
+      byComma,
+    )
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--agent <name>', 'only the tasks for this agent')
     .option('--all', 'all finished tasks, not only the latest')
     .option('--sort <order>', 'age, priority, status, title or updated (default: status)')
     .option('--limit <n>', 'at most n tasks')
-    .option('--cursor <cursor>', 'the tasks after an earlier page, by the cursor of its --json')
+    .option('--cursor <cursor>', 'the next page: the "cursor" that --json printed for the last one')
     .option('--watch', 'keep showing the list, until q or Ctrl+C')
     .option('--json', 'print { "tasks": [...], "hasMore", "cursor" }')
     .details(
@@ -138,13 +142,13 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     .description('Run agents on ready tasks, and land their finished work.')
     .option(
       '--max-agents <n>',
-      `most agents that run at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
+      `run at most this many agents at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
     )
     .option('--slots <n>', 'the same as --max-agents')
-    .option('--node-name <name>', 'the name of this node (default: as before, or the name of the host)')
+    .option('--node-name <name>', 'the name of this node (default: its last name, or the host name)')
     .option(
       '--labels <labels>',
-      'labels of this node, for tasks that require them; replaces those it had (repeat or separate by commas)',
+      'labels of this node, for tasks that require them; they replace its old labels (repeat or separate by commas)',
       byComma,
     )
     .option(
@@ -153,13 +157,14 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option(
       '--poll-interval <time>',
-      'how often to read the board, at the least (default: policy.poll_interval, 5s)',
+      'read the board at least this often (default: policy.poll_interval, 5s)',
     )
     .option(
       '--until-idle',
       'stop when no task can start or land without a person; exits with 5 if a task needs a person, 4 if ready tasks cannot start here',
     )
     .option('--once', 'start and land what can start or land now, then stop')
+    .option('--dashboard', 'serve the board over HTTP too, as copse serve does, until the orchestrator ends')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')
     .option(
       '--command <line>',
@@ -167,7 +172,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option('--json', 'with --dry-run: print { "plan": [...] }')
     .details(
-      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over. SIGTERM drains: no new work starts, running agents may finish within policy.drain_within, then their work is handed over; a second SIGTERM hands it over at once.',
+      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over. SIGTERM drains: no new work starts, and running agents may finish within policy.drain_within. Copse then stops them, keeps their work, and makes their tasks ready for the next orchestrator, on this or another machine. A second SIGTERM does this at once.',
     )
     .examples([
       ['copse orchestrate', 'until Ctrl+C'],

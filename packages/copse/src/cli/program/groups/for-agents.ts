@@ -94,7 +94,10 @@ function addMcp(program: CopseCommand, on: On): void {
   program
     .command('mcp')
     .description('Serve the report commands to an agent as MCP tools.')
-    .option('--as <who>', 'person: all that you can do, for your own assistant; not in an agent’s session')
+    .option(
+      '--as <who>',
+      'person: all commands that you have, for your own assistant; refused inside an agent’s session',
+    )
     .details(
       'Agent programs start it in a task’s worktree, and speak MCP with it on standard input and output.',
     )

@@ -75,8 +75,8 @@ function addTrigger(program: CopseCommand, on: On): void {
     .command('trigger')
     .argument('<name>', 'a trigger of copse.yml, or an agent')
     .description(intakeOperations.trigger.description)
-    .option('--item <source#id>', 'the work item that it is about, as github#12')
-    .option('--prompt <text>', 'what the agent is told (default: the prompt of the trigger)')
+    .option('--item <source#id>', 'the work item that the job is about, for example github#12')
+    .option('--prompt <text>', 'the text for the agent (default: the prompt of the trigger)')
     .option('--json', 'print { "job", "task" }')
     .details('A work item that already is a task is refused: one item becomes one task.')
     .examples([

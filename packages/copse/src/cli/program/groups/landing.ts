@@ -56,7 +56,7 @@ function addQueue(program: CopseCommand, on: On): void {
     .option('-w, --watch', 'keep showing it until q or Ctrl+C (needs a terminal)')
     .option('--json', 'print { "queues": [...] }')
     .details(
-      'Copse shows two estimates: the shortest (all checks pass) and the longest (Copse splits every batch). It needs one passed check before it can estimate.',
+      'After one passed check, Copse shows two estimates of the time to land: the shortest, if all checks pass, and the longest, if every batch is split.',
     )
     .examples([
       ['copse queue --watch', ''],

@@ -64,12 +64,14 @@ function addDemo(program: CopseCommand, on: On): void {
     .option('--dir <folder>', 'an empty or new folder (default: a temporary folder)')
     .option('--keep', 'use a new folder copse-demo in the current folder')
     .option('--speed <factor>', 'speed of the agents: 2 is twice as fast')
+    .option('--dashboard', 'watch it in the browser, and answer the question there')
     .details(
       'It shows a crash, a conflict and a question. It needs no API key and no network, and changes nothing outside its folder. The folder stays; the last line says how to delete it. Ctrl+C ends the demo and its agents.',
     )
     .examples([
       ['copse demo', ''],
       ['copse demo --dir ~/thermo --speed 2', 'twice as fast, in this folder'],
+      ['copse demo --dashboard', 'in the browser'],
     ])
     .action(on(() => import('../../commands/setup/demo.ts')));
 }

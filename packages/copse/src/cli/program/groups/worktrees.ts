@@ -133,7 +133,7 @@ function addUndo(program: CopseCommand, on: On): void {
   program
     .command('undo')
     .argument('[id]', 'a task (default: the latest removed or reset worktree)')
-    .description(worktreeOperations.undoLanding.description)
+    .description('Undo a landing, or the removal or reset of a worktree.')
     .option('--dry-run', 'for a landing: only show what would be reverted')
     .option('--worktree', 'for a landed task: bring back its worktree instead')
     .option('--json', 'print the result as JSON')

@@ -52,7 +52,7 @@ async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue)
   if (prepared.base !== null) return prepared.path;
   return fail(
     'wrong_status',
-    `${id} has no worktree of its own: name a folder with --into.`,
+    `${id} has no worktree of its own: name a folder to restore into.`,
     `copse rescue restore ${ref} --into . # into the worktree that you are in`,
   );
 }

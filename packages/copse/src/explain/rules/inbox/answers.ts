@@ -1,6 +1,6 @@
-/** Which keys answer what needs a person, and what each of them does. */
+/** Which keys answer what needs a person, and what each of them does: in the command line and in the dashboard. */
 
-import type { NeedKind, NeedsYou } from '../../explain/rules/overview.ts';
+import type { NeedKind, NeedsYou } from '../overview.ts';
 
 /** What an answer does. Those with `asks` take a line of text. */
 export type AnswerKind =
@@ -17,6 +17,14 @@ export type AnswerKind =
   | 'queue'
   | 'retry'
   | 'cancel';
+
+/** How long an answer is held, so that a person can take it back. */
+export const HOLD_MS = 5_000;
+
+/** A later question of the same task is another one. */
+export function keyOf({ task, kind, since }: Record<'task' | 'kind' | 'since', string | number>): string {
+  return `${task} ${kind} ${since}`;
+}
 
 interface AnswerWords {
   /** Beside its key. */
@@ -66,7 +74,26 @@ const answers: Readonly<Record<NeedKind, Readonly<Record<string, AnswerKind>>>> 
   dependency: { c: 'cancel' },
 };
 
-type Answered = Pick<NeedsYou, 'kind' | 'hasNothingToLand'>;
+const kindWords: Readonly<Record<NeedKind, string>> = {
+  permission: 'asks for permission',
+  question: 'asks for a decision',
+  review: 'waits for your review',
+  attention: 'needs attention',
+  failed: 'failed',
+  waiting: 'waits for you',
+  landing: 'holds the queue',
+  dependency: 'cannot start',
+};
+
+/** After the id of the task. */
+export function needText({ status, kind }: Pick<NeedsYou, 'status' | 'kind'>): string {
+  return status === 'stuck' && kind === 'failed' ? 'is stuck' : kindWords[kind];
+}
+
+interface Answered {
+  readonly kind: NeedKind;
+  readonly hasNothingToLand?: true | undefined;
+}
 
 /** Enter begins the text, where there is one. */
 export function answerFor(need: Answered, key: string): AnswerKind | undefined {
@@ -74,7 +101,8 @@ export function answerFor(need: Answered, key: string): AnswerKind | undefined {
   return answersTo(need).get(name);
 }
 
-function answersTo({ kind, hasNothingToLand }: Answered): ReadonlyMap<string, AnswerKind> {
+/** By their keys, the likeliest first. */
+export function answersTo({ kind, hasNothingToLand }: Answered): ReadonlyMap<string, AnswerKind> {
   const all = Object.entries(answers[kind]);
   return new Map(hasNothingToLand ? all.filter(([, answer]) => answer !== 'queue') : all);
 }

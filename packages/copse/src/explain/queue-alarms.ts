@@ -1,0 +1,76 @@
+/** What holds up a whole queue, and the commands that end it. */
+
+import type { Timestamp } from '../kernel/ids.ts';
+import { shellWord } from '../kernel/shell.ts';
+import type { QueueView } from '../queue/rules/view/view.ts';
+import { pauseText, waitText } from './rules/queue.ts';
+import { waitSteps } from './rules/wait-steps.ts';
+
+/** `closed`: it accepts no new tasks. `no_checks`: its checks cannot run. `red`: its target fails its checks. */
+interface QueueAlarm {
+  readonly kind: 'paused' | 'closed' | 'stalled' | 'no_checks' | 'red' | 'no_leader';
+  readonly text: string;
+  readonly since: Timestamp | null;
+  readonly next: readonly string[];
+}
+
+export function alarmsOf(queue: QueueView): readonly QueueAlarm[] {
+  const { paused, stalled, trouble, isTargetRed, isLed, lost, entries, target } = queue;
+  const { accept, land } = paused;
+  const [first] = entries;
+  const resume = [`copse queue resume --target ${shellWord(target)} # to land again`];
+  const retry = first === undefined ? [] : [`copse queue retry ${first.task}`];
+  return [
+    ...(land
+      ? [{ kind: 'paused', text: pauseText('land', land), since: land.since, next: resume } as const]
+      : []),
+    ...(accept
+      ? [{ kind: 'closed', text: pauseText('accept', accept), since: accept.since, next: resume } as const]
+      : []),
+    ...(stalled && stalled.reason.kind !== 'paused'
+      ? [
+          {
+            kind: 'stalled',
+            text: waitText(stalled.reason, target),
+            since: stalled.since,
+            next: first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target }),
+          } as const,
+        ]
+      : []),
+    ...(trouble && stalled === null
+      ? [
+          {
+            kind: 'no_checks',
+            text: `its checks cannot run: ${trouble.reason}`,
+            since: null,
+            next: retry,
+          } as const,
+        ]
+      : []),
+    ...(isTargetRed && stalled === null
+      ? [
+          {
+            kind: 'red',
+            text: `${target} itself fails its checks: each task is checked alone`,
+            since: null,
+            next: retry,
+          } as const,
+        ]
+      : []),
+    ...(!isLed && first !== undefined
+      ? [
+          {
+            kind: 'no_leader',
+            text: unledText(lost.length),
+            since: null,
+            next: ['copse orchestrate', `copse merge ${first.task}`],
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function unledText(lost: number): string {
+  if (lost === 0) return 'no orchestrator is running here';
+  return `the orchestrator is gone, and ${lost === 1 ? '1 check' : `${lost} checks`} with it`;
+}
