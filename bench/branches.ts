@@ -17,7 +17,7 @@ const LINES_APART = 10;
 export async function makeBranches(repository: string, count: number): Promise<readonly string[]> {
   const linesNeeded = Math.ceil(count / SHARED_FILES) * LINES_APART;
   const files = textFilesOf(repository, SHARED_FILES + count * (COMMITS_PER_BRANCH - 1), linesNeeded);
-  // Newer than what they begin from, as anybody's are.
+  // Newer than what they begin from, as ordinary branches are.
   const began = Number(run(['git', 'log', '-1', '--format=%ct', 'main'], repository)) + 1_000;
   const git = spawn('git', ['fast-import', '--quiet'], {
     cwd: repository,

@@ -11,6 +11,11 @@ import { parseArgs } from 'node:util';
 
 import { describeMachine } from './machine.ts';
 import { type Goal, type Result, type Row, holds } from './row.ts';
+import { browserDiff } from './rows/browser/diff.ts';
+import { browserFlood } from './rows/browser/flood.ts';
+import { browserFollow } from './rows/browser/follow.ts';
+import { browserPaint } from './rows/browser/paint.ts';
+import { browserReconnect } from './rows/browser/reconnect.ts';
 import { claims } from './rows/claims.ts';
 import { commandEveryday } from './rows/command-everyday.ts';
 import { commandHistory } from './rows/command-history.ts';
@@ -39,6 +44,11 @@ const rows: readonly Row[] = [
   commandHistory,
   watch,
   server,
+  browserPaint,
+  browserFollow,
+  browserFlood,
+  browserReconnect,
+  browserDiff,
   claims,
   fleet,
   finishedTasks,

@@ -1,4 +1,4 @@
-/** Git as anybody has it, without anybody's settings, in a clone that borrows the objects of a repository. */
+/** An ordinary git without personal settings, in a clone that borrows the objects of a repository. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

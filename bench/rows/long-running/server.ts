@@ -1,8 +1,5 @@
 /** `copse serve`: how soon it answers, what open pages cost, and how soon they see an event. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { WebSocket } from 'ws';
@@ -11,9 +8,10 @@ import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { addTask } from '../../../packages/copse/src/tasks/act/tasks.ts';
 import { contextOf } from '../../boards.ts';
-import { bareNode, bundle, filledRepository, run } from '../../commands.ts';
+import { bareNode, filledRepository, run } from '../../commands.ts';
 import { coreShareOf, megabytesOf } from '../../processes.ts';
 import { type Bench, type Result, type Row, inMs, median, quantile } from '../../row.ts';
+import { type Serving, serve } from '../../serving.ts';
 
 const TASKS = 1_000;
 const PAGES = 50;
@@ -36,46 +34,6 @@ export const server: Row = {
     return [await measureStart(bench, repository), ...(await measurePages(bench, repository))];
   },
 };
-
-interface Serving {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly authorization: string;
-  stop(): Promise<void>;
-}
-
-/** Resolves when it says where it listens. */
-async function serve(bench: Bench, repository: string): Promise<Serving> {
-  const home = await bench.newFolder();
-  const [program, ...args] = [...bundle, 'serve', '--port', '0'];
-  const child = spawn(program ?? '', args, {
-    cwd: repository,
-    env: { ...process.env, HOME: home, XDG_CACHE_HOME: '' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  bench.atEnd(() => child.kill('SIGKILL'));
-  const over = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const url = await new Promise<string>((resolve, reject) => {
-    let printed = '';
-    child.once('exit', () => reject(new Error(`copse serve ended: ${printed}`)));
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-      const [, at] = /at (http:\S+)\/api\/v1;/.exec(printed) ?? [];
-      if (at !== undefined) resolve(at);
-    });
-  });
-  const file = path.join(home, '.cache/copse-serve', `${new URL(url).port}.header`);
-  const [authorization = ''] = /Bearer \S+/.exec(readFileSync(file, 'utf8')) ?? [];
-  return {
-    child,
-    url,
-    authorization,
-    async stop() {
-      child.kill('SIGTERM');
-      await over;
-    },
-  };
-}
 
 async function measureStart(bench: Bench, repository: string): Promise<Result> {
   const [node, started]: [number[], number[]] = [[], []];
