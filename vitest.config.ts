@@ -25,6 +25,7 @@ const ALONE = ['test/queue/contract/merge/bring.test.ts'];
 /** Slow ones with many real processes: for `npm run test:faults`, and for `npm test` with the name of a file or folder. */
 const FAULTS = [
   'test/cli/contract/examples.test.ts',
+  'test/clients/clients.test.ts',
   'test/cli/journeys/{demo-ends,launcher}.test.ts',
   'test/agents/faults/outliving.test.ts',
   'test/board/{contract/history,faults/processes,journeys/newer-board}.test.ts',
@@ -40,7 +41,8 @@ const FAULTS = [
   'test/queue/faults/{error-told,landing-steps,promises-fair,promises-foreign,promises-order,random,set-aside,taken-back}.test.ts',
   'test/queue/journeys/undo-landing.test.ts',
   'test/review/{contract/forges,faults/pull-request-steps,journeys/pull-requests}.test.ts',
-  'test/workspaces/contract/pool.test.ts',
+  'test/server/faults/output-crowd.test.ts',
+  'test/workspaces/contract/pool/*.test.ts',
   'test/workspaces/faults/{crowd,damage,kill-operations,kill-steps,others,random,repositories,sweep/killed-and-hostile}.test.ts',
   'test/workspaces/journeys/{static-meanwhile,static-stopped}.test.ts',
 ];
@@ -66,8 +68,7 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // More than there are cores: most tests wait for processes that they started.
-    // `npm run test:faults` has one more: for minutes, outage.test.ts waits and computes nothing.
-    maxWorkers: availableParallelism() + (isLong ? 3 : 2),
+    maxWorkers: availableParallelism() + 2,
     // Nothing is to take as long; a machine that is busy with other things may.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -32,6 +32,7 @@ const ALLOWED: Readonly<Record<string, { readonly reads: number; readonly becaus
     because: 'a program that Copse writes, about a file that Copse wrote',
   },
   'processes/cgroup.ts': { reads: 1, because: 'a file of the kernel' },
+  'server/web-files.ts': { reads: 1, because: 'files of the product, in its own folder' },
   'cli.ts': { reads: 1, because: 'standard input, which the launcher writes' },
   'cli/through-runner.ts': { reads: 1, because: "a file that the agent names, in the agent's own process" },
   'cli/read-text.ts': { reads: 1, because: 'a file that the person names' },

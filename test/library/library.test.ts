@@ -134,6 +134,12 @@ test('in an agent’s session, a program may do what that session may do', async
     () => copse.question.answer({ task, isAllowed: true }),
   ])
     expect(await failureOf(call())).toMatchObject({ code: 'not_this_session' });
+  // A process of the session that lost its token is no person.
+  const { COPSE_TOKEN: _, ...tokenless } = at.env;
+  const lost = await open(at.cwd, tokenless);
+  expect(await lost.task.show({ task: other })).toMatchObject({ id: other });
+  for (const call of [() => lost.task.add({ title: 'No' }), () => lost.task.cancel({ task: other })])
+    expect(await failureOf(call())).toMatchObject({ code: 'not_this_session' });
 });
 
 describe('events', () => {

@@ -24,6 +24,7 @@ import {
   planView,
   taskView,
 } from '../../packages/copse/src/operations/views/views.ts';
+import { type ViewedEvent, readEventView } from '../../packages/copse/src/operations/views/data-view.ts';
 import { oneOfEverything } from '../support/records/everything.ts';
 
 const at = timestamp(Date.UTC(2026, 0, 2, 3, 4, 5, 6));
@@ -199,6 +200,12 @@ describe('an event', () => {
       expect(JSON.parse(JSON.stringify(view))).toEqual(view);
     },
   );
+
+  test.each(oneOfEverything)('$type is the same event again after it was sent and read', (event) => {
+    const by = { kind: 'person', name: null } as const;
+    const sent = JSON.parse(JSON.stringify(eventView({ number, by, event }))) as ViewedEvent;
+    expect(readEventView(sent)).toEqual(JSON.parse(JSON.stringify(event)));
+  });
 
   test('names its author by kind', () => {
     const [event] = oneOfEverything;

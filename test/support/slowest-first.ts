@@ -10,9 +10,9 @@ const PROJECTS = ['clones', 'simulation', 'processes', 'rules'];
 
 /** Longest first. A clone has no record of earlier runs, and the size of a file says little about it. */
 const SLOWEST = [
+  'agents/real/claude',
   'agents/real/acp',
   'agents/real/journeys',
-  'agents/real/claude',
   'agents/real/claude-sdk',
   'agents/faults/sandbox',
   'agents/faults/sandbox-commands',
@@ -24,10 +24,10 @@ const SLOWEST = [
   'guards/check',
   'simulation/simulation',
   'simulation/simulation-rest',
+  'orchestrator/faults/hostile',
   'machines/faults/outage',
   'machines/faults/random',
   'cli/contract/examples',
-  'orchestrator/faults/hostile',
   'queue/faults/random',
   'orchestrator/faults/random',
   'workspaces/faults/random',
@@ -43,7 +43,9 @@ const SLOWEST = [
   'queue/journeys/conflicts',
   'queue/contract/resolve-drivers',
   'review/journeys/review',
-  'workspaces/contract/pool',
+  'workspaces/contract/pool/taking',
+  'workspaces/contract/pool/recycling',
+  'workspaces/contract/pool/kills',
   'queue/faults/promises-fair',
   'review/journeys/pull-requests',
   'workspaces/faults/repositories',

@@ -101,6 +101,6 @@ it('keys and logins are hidden also where a variable of the person says that the
 
 // promise: sandbox-hidden, server-secrets
 it('the tokens of running servers are hidden', () => {
-  const tokens = path.dirname(put(home, '.cache', 'copse-serve', '4747.header'));
+  const tokens = path.dirname(put(home, '.cache', 'copse-serve', '127.0.0.1-4747.header'));
   expect(hiddenFrom('claude', {}, {})).toContain(tokens);
 });

@@ -177,7 +177,7 @@ test('only since a time, and only of a plan', async () => {
     expect({ wrong, code, stderr }).toEqual({
       wrong,
       code: 2,
-      stderr: expect.stringContaining('--since must be a time like 7d'),
+      stderr: expect.stringContaining('since must be a time like 7d'),
     });
   }
   expect(await copse(['cost', '--by', 'moon'], here)).toMatchObject({ code: 2 });

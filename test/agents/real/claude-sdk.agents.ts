@@ -88,24 +88,6 @@ describe('only the runtime claude-sdk', () => {
     expect(server.left(key)).toBe(1);
   });
 
-  test('the gate may refuse more often than the program’s own limit', async () => {
-    const times = 12;
-    server.script(
-      key,
-      Array.from({ length: times + 1 }, (_, index) => say(`Try ${index}.`)),
-    );
-    let refusals = 0;
-    const beforeStop: Turn['beforeStop'] = () => {
-      refusals += 1;
-      return Promise.resolve(
-        refusals > times ? { kind: 'allowed' } : { kind: 'refused', reason: `Not yet: ${refusals}.` },
-      );
-    };
-    const { outcome } = await work({ beforeStop });
-    expect(outcome).toMatchObject({ kind: 'completed', lastWords: `Try ${times}.` });
-    expect(refusals).toBe(times + 1);
-  });
-
   test('a conversation that was reported but never begun is begun under the same id', async () => {
     const conversation = '0f1e2d3c-4b5a-4678-9abc-def012345678';
     server.script(key, [say('Hello.')]);

@@ -164,8 +164,17 @@ export function describeRuntime(name: string, harness: Harness): void {
     }
   }
 
-  function workSteps(): readonly Step[] {
-    return [write(path.join(worktree, 'hello.txt'), 'hello 林\n'), run(COMMIT), say('All is done.')];
+  /** With so many tokens of input each. */
+  function workSteps([
+    first = 1_000,
+    second = 1_000,
+    third = 1_000,
+  ]: readonly number[] = []): readonly Step[] {
+    return [
+      using({ input: first, output: first / 100 }, write(path.join(worktree, 'hello.txt'), 'hello 林\n')),
+      using({ input: second, output: second / 100 }, run(COMMIT)),
+      using({ input: third, output: third / 100, cacheRead: 500 }, say('All is done.')),
+    ];
   }
 
   function lastRequest(): string {
@@ -173,42 +182,92 @@ export function describeRuntime(name: string, harness: Harness): void {
   }
 
   describe(`the runtime ${name}`, () => {
-    test('writes a file, commits it, and reports its conversation', applies('commits'), async () => {
-      server.script(key, workSteps());
-      const one = begin();
-      const running = await start(one, { permissions: 'all', systemPrompt: 'Be brief, says its author.' });
-      expect(running.process).not.toBeNull();
-      expect(await running.ended).toMatchObject({ kind: 'completed' });
-      expect(readFileSync(path.join(worktree, 'hello.txt'), 'utf8')).toBe('hello 林\n');
-      expect(git(worktree, 'log', '-1', '--format=%s')).toBe('by the agent');
-      expect(git(worktree, 'status', '--porcelain')).toBe('');
-      expect(conversationIn(one.events)).toMatch(/\S/);
-      expect(server.left(key)).toBe(0);
-      for (const text of ['write a greeting', 'You speak only of copses.', 'Be brief, says its author.'])
-        expect(saidTo(server.turns(key)[0]!)).toContain(text);
-      // The reaper above it goes a moment after it.
-      await until(async () => (await pidsOf(one.turn)).length === 0);
-    });
+    test(
+      'writes a file, commits it, reports its conversation, and continues it in a worktree that was made again',
+      applies('commits'),
+      async () => {
+        const failure = without['server errors'] === undefined ? [fail(500)] : [];
+        server.script(key, [...failure, ...workSteps([500, 500, 2_000])]);
+        const one = begin();
+        const running = await start(one, { permissions: 'all', systemPrompt: 'Be brief, says its author.' });
+        expect(running.process).not.toBeNull();
+        expect(await running.ended).toMatchObject({ kind: 'completed' });
+        expect(readFileSync(path.join(worktree, 'hello.txt'), 'utf8')).toBe('hello 林\n');
+        expect(git(worktree, 'log', '-1', '--format=%s')).toBe('by the agent');
+        expect(git(worktree, 'status', '--porcelain')).toBe('');
+        expect(conversationIn(one.events)).toMatch(/\S/);
+        expect(server.left(key)).toBe(0);
+        for (const text of ['write a greeting', 'You speak only of copses.', 'Be brief, says its author.'])
+          expect(saidTo(server.turns(key)[0]!)).toContain(text);
+        // The reaper above it goes a moment after it.
+        await until(async () => (await pidsOf(one.turn)).length === 0);
+        const first = usedIn(one.events);
+        const tellsUsage = without.usage === undefined;
+        if (tellsUsage)
+          expect(first).toMatchObject(toldOf(capabilities, { input: 3_000, cached: 500, output: 30 }));
+        if (without.resumes !== undefined) return;
 
-    test('gets a prompt that is longer than an argument can be', applies('commits'), async () => {
-      server.script(key, [say('That was long.')]);
-      const prompt = `begin ${'long '.repeat(50_000)} end of the prompt`;
-      expect(await (await start(begin({ prompt }))).ended).toMatchObject({ kind: 'completed' });
-      const told = lastRequest();
-      // Whole, or by the file that has it.
-      expect(told.includes('end of the prompt') || told.includes('session-prompt.md')).toBe(true);
-    });
+        git(repository, 'worktree', 'remove', '--force', worktree);
+        const isAnywhere = capabilities.resume === 'anywhere';
+        worktree = newWorktree(isAnywhere ? 'other' : 'one');
+        server.script(key, [
+          using({ input: 1_000, output: 10 }, write(path.join(worktree, 'second.txt'), 'two\n')),
+          using({ input: 1_000, output: 10 }, run('pwd -P')),
+          using({ input: 2_000, output: 20 }, say('Both done.')),
+        ]);
+        const conversation = conversationIn(one.events);
+        const two = begin({ prompt: 'and now the second part', conversation, used: first });
+        expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
+        const told = lastRequest();
+        const earlier = ['write a greeting', 'hello 林', 'committed it', 'All is done.'];
+        if (capabilities.resume !== 'never') for (const text of earlier) expect(told).toContain(text);
+        expect(told).toContain('and now the second part');
+        // Its tools work where it is now.
+        expect(told).toContain(realpathSync(worktree));
+        expect(readFileSync(path.join(worktree, 'second.txt'), 'utf8')).toBe('two\n');
+        if (!tellsUsage) return;
+        // Of each turn, never a sum; in dollars too: the second turn alone, and not the first once more.
+        const second = usedIn(two.events);
+        expect(second).toMatchObject(toldOf(capabilities, { input: 4_000, cached: 0, output: 40 }));
+        if (capabilities.cost === 'dollars') expect(second.dollars! / first.dollars!).toBeCloseTo(4 / 3, 0);
+      },
+    );
 
-    test('continues in the same conversation while the gate refuses', applies('gate'), async () => {
+    test(
+      'gets a prompt that is longer than an argument can be, reports how full its context is, and ends when the gate cannot be asked',
+      applies('commits'),
+      async () => {
+        const window = harness.contextTokens ?? 200_000;
+        const isNearlyFull = without.context === undefined;
+        const input = isNearlyFull ? Math.round(window * 0.7) : 1_000;
+        server.script(key, [using({ input, output: 100 }, say('That was long.'))]);
+        const prompt = `begin ${'long '.repeat(50_000)} end of the prompt`;
+        const one = begin({ prompt, beforeStop: () => Promise.reject(new Error('The gate is broken')) });
+        expect(await (await start(one)).ended).toMatchObject({ kind: 'completed' });
+        const told = lastRequest();
+        // Whole, or by the file that has it.
+        expect(told.includes('end of the prompt') || told.includes('session-prompt.md')).toBe(true);
+        if (without.gate === undefined) expect(server.turns(key)).toHaveLength(1);
+        if (!isNearlyFull) return;
+        const shares = one.events.flatMap((event) => (event.type === 'context' ? [event.share] : []));
+        expect(shares.at(-1)).toBeGreaterThan(0.68);
+        expect(shares.at(-1)).toBeLessThan(0.73);
+      },
+    );
+
+    test('continues in the same conversation as often as the gate refuses', applies('gate'), async () => {
+      // The runner counts, not the program, which has a limit of its own.
+      const more = Array.from({ length: capabilities.stop === 'native' ? 10 : 0 }, (_, at) => `No ${at}.`);
       server.script(key, [
         ...workSteps(),
         run(`echo more >> hello.txt && ${COMMIT}`),
         say('Now it is.'),
         say('Really.'),
+        ...more.map(() => say('Finished.')),
       ]);
+      const reasons = ['the greeting lacks a second line.', 'are you sure?', ...more];
       const answers: StopAnswer[] = [
-        { kind: 'refused', reason: 'The gate says: the greeting lacks a second line.' },
-        { kind: 'refused', reason: 'The gate says: are you sure?' },
+        ...reasons.map((reason) => ({ kind: 'refused' as const, reason: `The gate says: ${reason}` })),
         { kind: 'allowed' },
       ];
       const { outcome, events } = await workUntilOpen(() =>
@@ -218,118 +277,48 @@ export function describeRuntime(name: string, harness: Harness): void {
       expect(answers).toEqual([]);
       expect(server.left(key)).toBe(0);
       const told = lastRequest();
-      for (const text of [
-        'write a greeting',
-        'All is done.',
-        'the greeting lacks a second line',
-        'Now it is.',
-        'are you sure?',
-      ])
+      for (const text of ['write a greeting', 'All is done.', 'Now it is.', ...reasons])
         expect(told).toContain(text);
       expect(new Set(conversationsIn(events)).size).toBe(1);
       expect(git(worktree, 'rev-list', '--count', 'HEAD')).toBe('3');
     });
 
-    const isNative = capabilities.stop === 'native';
-    test.runIf(isNative)(
-      'continues as often as the gate refuses: the runner counts, not the program',
-      async () => {
-        const often = 12;
-        server.script(key, Array<Step>(often + 1).fill(say('Finished.')));
-        let asked = 0;
-        const one = begin({
-          beforeStop: () => {
-            asked += 1;
-            return Promise.resolve(
-              asked <= often ? { kind: 'refused', reason: `No ${asked}.` } : { kind: 'allowed' },
-            );
-          },
-        });
-        expect(await (await start(one)).ended).toMatchObject({ kind: 'completed' });
-        expect(asked).toBe(often + 1);
-        expect(lastRequest()).toContain(`No ${often}.`);
-      },
-    );
-
-    test('ends its turn when the gate cannot be asked', applies('gate'), async () => {
-      server.script(key, [say('Finished.')]);
-      const broken = begin({ beforeStop: () => Promise.reject(new Error('The gate is broken')) });
-      expect(await (await start(broken)).ended).toMatchObject({ kind: 'completed' });
-      expect(server.turns(key)).toHaveLength(1);
-    });
-
-    test('continues its conversation in a worktree that was made again', applies('resumes'), async () => {
-      server.script(key, workSteps());
-      const one = begin();
-      await (
-        await start(one)
-      ).ended;
-      git(repository, 'worktree', 'remove', '--force', worktree);
-      const isAnywhere = capabilities.resume === 'anywhere';
-      worktree = newWorktree(isAnywhere ? 'other' : 'one');
-      server.script(key, [
-        write(path.join(worktree, 'second.txt'), 'two\n'),
-        run('pwd -P'),
-        say('Both done.'),
-      ]);
-      const two = begin({ prompt: 'and now the second part', conversation: conversationIn(one.events) });
-      expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
-      const told = lastRequest();
-      const earlier = ['write a greeting', 'hello 林', 'committed it', 'All is done.'];
-      if (capabilities.resume !== 'never') for (const text of earlier) expect(told).toContain(text);
-      expect(told).toContain('and now the second part');
-      // Its tools work where it is now.
-      expect(told).toContain(realpathSync(worktree));
-      expect(readFileSync(path.join(worktree, 'second.txt'), 'utf8')).toBe('two\n');
-    });
-
     test(
-      'is stopped in the middle of a tool, with every process it started',
+      'is stopped in the middle of a tool, with every process it started; continued, it is killed: a crash, and no process is left',
       applies('stopped'),
       async () => {
         const pids = path.join(area, `pids-${sessions}`);
-        server.script(key, [
-          run(
-            `setsid sleep 1000 & echo $! >> '${quotable(pids)}'; echo $$ >> '${quotable(pids)}'; sleep 1000`,
-          ),
-        ]);
+        const hang = run(
+          `echo $PPID >> '${quotable(pids)}'; setsid sleep 1000 & echo $! >> '${quotable(pids)}'; sleep 1000`,
+        );
+        server.script(key, [hang]);
         const one = begin();
-        const running = await start(one);
+        const stopped = await start(one);
         await wordsIn(pids, 2);
-        await running.stop({ graceMs });
-        expect(await running.ended).toEqual({ kind: 'cancelled' });
+        await stopped.stop({ graceMs });
+        expect(await stopped.ended).toEqual({ kind: 'cancelled' });
         expect(await pidsOf(one.turn)).toEqual([]);
-        expect(await isAlive(running.process!)).toBe(false);
-        if (capabilities.resume === 'never') return;
-        server.script(key, [say('I am back.')]);
-        const two = begin({ prompt: 'go on', conversation: conversationIn(one.events) });
-        expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
-        expect(lastRequest()).toContain('write a greeting');
-      },
-    );
+        expect(await isAlive(stopped.process!)).toBe(false);
+        if (without.killed !== undefined) return;
 
-    test(
-      'is killed in the middle of a tool: a crash, and no process is left',
-      applies('killed'),
-      async () => {
-        const pids = path.join(area, `pids-${sessions}`);
-        server.script(key, [
-          run(
-            `echo $PPID >> '${quotable(pids)}'; setsid sleep 1000 & echo $! >> '${quotable(pids)}'; sleep 1000`,
-          ),
-        ]);
-        const one = begin();
-        const running = await start(one);
-        const [program] = await wordsIn(pids, 2);
+        const goOn = (before: Witnessed) =>
+          begin({
+            prompt: 'go on',
+            ...(capabilities.resume !== 'never' && { conversation: conversationIn(before.events) }),
+          });
+        server.script(key, [hang]);
+        const two = goOn(one);
+        const killed = await start(two);
+        const program = (await wordsIn(pids, 4))[2];
+        if (capabilities.resume !== 'never') expect(lastRequest()).toContain('write a greeting');
         process.kill(Number(program), 'SIGKILL');
-        expect(await running.ended).toMatchObject({ kind: 'crashed' });
+        expect(await killed.ended).toMatchObject({ kind: 'crashed' });
         // Its shell lives on, in a process group of its own, until the runner ends what is left.
-        await running.stop({ graceMs });
-        expect(await pidsOf(one.turn)).toEqual([]);
+        await killed.stop({ graceMs });
+        expect(await pidsOf(two.turn)).toEqual([]);
         if (capabilities.resume === 'never') return;
         server.script(key, [say('I am back.')]);
-        const two = begin({ prompt: 'go on', conversation: conversationIn(one.events) });
-        expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
+        expect(await (await start(goOn(two))).ended).toMatchObject({ kind: 'completed' });
         expect(lastRequest()).toContain('write a greeting');
       },
     );
@@ -351,50 +340,9 @@ export function describeRuntime(name: string, harness: Harness): void {
       });
     });
 
-    test('continues after the API failed once', applies('server errors'), async () => {
-      server.script(key, [fail(500), ...workSteps()]);
-      expect(await (await start(begin())).ended).toMatchObject({ kind: 'completed' });
-      expect(git(worktree, 'log', '-1', '--format=%s')).toBe('by the agent');
-    });
-
     test('reports a limit', applies('rate limit'), async () => {
       server.script(key, Array<Step>(harness.tries).fill(fail(429, { retryAfterSeconds: 1 })));
       expect(await (await start(begin())).ended).toMatchObject({ kind: 'limit' });
-    });
-
-    test('reports the usage of each turn, never a sum', applies('usage'), async () => {
-      server.script(key, [
-        using({ input: 1_000, output: 10 }, run('true')),
-        using({ input: 2_000, output: 20, cacheRead: 500 }, say('One.')),
-      ]);
-      const one = begin();
-      await (
-        await start(one)
-      ).ended;
-      const first = usedIn(one.events);
-      expect(first).toMatchObject(toldOf(capabilities, { input: 3_000, cached: 500, output: 30 }));
-      if (capabilities.resume === 'never') return;
-      server.script(key, [using({ input: 4_000, output: 40 }, say('Two.'))]);
-      const two = begin({ conversation: conversationIn(one.events), used: first });
-      await (
-        await start(two)
-      ).ended;
-      const second = usedIn(two.events);
-      expect(second).toMatchObject(toldOf(capabilities, { input: 4_000, cached: 0, output: 40 }));
-      // In dollars too: the second turn alone, and not the first once more.
-      if (capabilities.cost === 'dollars') expect(second.dollars! / first.dollars!).toBeCloseTo(4 / 3, 0);
-    });
-
-    test('reports how full its context is', applies('context'), async () => {
-      const window = harness.contextTokens ?? 200_000;
-      server.script(key, [using({ input: Math.round(window * 0.7), output: 100 }, say('Nearly full.'))]);
-      const one = begin();
-      await (
-        await start(one)
-      ).ended;
-      const shares = one.events.flatMap((event) => (event.type === 'context' ? [event.share] : []));
-      expect(shares.at(-1)).toBeGreaterThan(0.68);
-      expect(shares.at(-1)).toBeLessThan(0.73);
     });
 
     if (capabilities.permissions === 'asks') {

@@ -12,6 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, finished, newArea, printed, startCopse } from '../../support/cli.ts';
+import { isLong } from '../../support/long.ts';
 import type { Step } from '../../support/model-server/protocol.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server/server.ts';
 import { call, fail, run, saidTo, say, using } from '../../support/model-server/steps.ts';
@@ -34,6 +35,9 @@ const claudeSdk: Kind = { runtime: 'claude-sdk', program: 'claude' };
 const claude: Kind = { runtime: 'claude', program: 'claude' };
 const codex: Kind = { runtime: 'codex', program: 'codex' };
 
+/** The first, and with COPSE_LONG=1 all: what differs between the runtimes of Claude is in contract.ts. */
+const someOf = (...kinds: readonly Kind[]) => (isLong ? kinds : kinds.slice(0, 1));
+
 const HANDOFF = 'The greeting is half written: it should say hello, twice.';
 
 const commit = (text: string, subject: string): Step =>
@@ -47,32 +51,35 @@ const sayAfter =
     return say(text);
   };
 
-describe.each([claudeSdk, claude])('a conflict with work that landed meanwhile, with $runtime', (kind) => {
-  test('is reported by the gate, resolved in the same conversation, and the task is done', async () => {
-    const site = new Site(around);
-    const key = site.addAgent('coder', kind, [
-      commit('hello from the agent', 'feat: greet from the agent'),
-      sayAfter(() => site.moveMain('hello from main'), 'I am done.'),
-      run(
-        "copse sync --conflict; printf 'hello from both\\n' > greeting.txt && git add greeting.txt && git commit --quiet -m 'fix: greet from both'",
-      ),
-      say('Resolved.'),
-    ]);
-    const id = await site.add('Greet', 'coder');
-    await site.finish();
-    expect(await site.task(id)).toMatchObject({ status: 'done' });
-    expect(site.read('greeting.txt')).toBe('hello from both\n');
-    const heard = server.turns(key).map((request) => saidTo(request));
-    expect(heard).toHaveLength(4);
-    expect(heard[2]).toContain('conflicts with main');
-    expect(heard[2]).toContain('greeting.txt');
-    // The same conversation: it still has what it said itself.
-    expect(heard[2]).toContain('I am done.');
-    expect(await site.events('attempt.started')).toHaveLength(1);
-    expect(await site.events('task.handed_back')).toHaveLength(1);
-    expect(await site.processes()).toEqual([]);
-  });
-});
+describe.each(someOf(claudeSdk, claude))(
+  'a conflict with work that landed meanwhile, with $runtime',
+  (kind) => {
+    test('is reported by the gate, resolved in the same conversation, and the task is done', async () => {
+      const site = new Site(around);
+      const key = site.addAgent('coder', kind, [
+        commit('hello from the agent', 'feat: greet from the agent'),
+        sayAfter(() => site.moveMain('hello from main'), 'I am done.'),
+        run(
+          "copse sync --conflict; printf 'hello from both\\n' > greeting.txt && git add greeting.txt && git commit --quiet -m 'fix: greet from both'",
+        ),
+        say('Resolved.'),
+      ]);
+      const id = await site.add('Greet', 'coder');
+      await site.finish();
+      expect(await site.task(id)).toMatchObject({ status: 'done' });
+      expect(site.read('greeting.txt')).toBe('hello from both\n');
+      const heard = server.turns(key).map((request) => saidTo(request));
+      expect(heard).toHaveLength(4);
+      expect(heard[2]).toContain('conflicts with main');
+      expect(heard[2]).toContain('greeting.txt');
+      // The same conversation: it still has what it said itself.
+      expect(heard[2]).toContain('I am done.');
+      expect(await site.events('attempt.started')).toHaveLength(1);
+      expect(await site.events('task.handed_back')).toHaveLength(1);
+      expect(await site.processes()).toEqual([]);
+    });
+  },
+);
 
 describe('a conflict with work that landed meanwhile, with codex', () => {
   test('is reported by another prompt in the same conversation, and the gate commits for it', async () => {
@@ -99,7 +106,7 @@ describe('a conflict with work that landed meanwhile, with codex', () => {
   });
 });
 
-describe.each([claudeSdk, claude, codex])('after three conflicts, with $runtime', (kind) => {
+describe.each([...someOf(claude, claudeSdk), codex])('after three conflicts, with $runtime', (kind) => {
   test('a person is asked: the worktree stays, and the process has ended', async () => {
     const site = new Site(around);
     site.addAgent('stubborn', kind, [
@@ -126,7 +133,7 @@ describe.each([claudeSdk, claude, codex])('after three conflicts, with $runtime'
   });
 });
 
-describe.each([claudeSdk, claude])('resume of a done task, with $runtime', (kind) => {
+describe.each(someOf(claudeSdk, claude))('resume of a done task, with $runtime', (kind) => {
   test('continues the earlier conversation, in a new worktree', async () => {
     const site = new Site(around);
     const key = site.addAgent('coder', kind, [
@@ -151,7 +158,7 @@ describe.each([claudeSdk, claude])('resume of a done task, with $runtime', (kind
   });
 });
 
-describe.each([claudeSdk, claude, codex])(
+describe.each([...someOf(claude, claudeSdk), codex])(
   'SIGKILL of the agent in the middle of a tool, with $runtime',
   (kind) => {
     test('leaves no process behind, and the retry is told of the crash', async () => {
@@ -182,7 +189,7 @@ describe.each([claudeSdk, claude, codex])(
   },
 );
 
-describe.each([claudeSdk, claude])('the tools for reporting, with $runtime', (kind) => {
+describe.each(someOf(claudeSdk, claude))('the tools for reporting, with $runtime', (kind) => {
   test('are available without configuration, and report for its own task', async () => {
     const site = new Site(around);
     site.addAgent(
@@ -205,7 +212,7 @@ describe.each([claudeSdk, claude])('the tools for reporting, with $runtime', (ki
   });
 });
 
-describe.each([claudeSdk, claude])('an agent that has to ask, with $runtime', (kind) => {
+describe.each(someOf(claude, claudeSdk))('an agent that has to ask, with $runtime', (kind) => {
   test('shows as waiting, and continues with the answer', async () => {
     const site = new Site(around);
     const key = site.addAgent(
@@ -234,46 +241,49 @@ describe.each([claudeSdk, claude])('an agent that has to ask, with $runtime', (k
   });
 });
 
-describe.each([claudeSdk, claude])('a conversation whose context is nearly full, with $runtime', (kind) => {
-  test('hands over to a new one in the same worktree, which reads its notes in the ledger', async () => {
-    const site = new Site(around);
-    const full = using({ input: 900_000, output: 10 }, run('true'));
-    const rest = [commit('hello, twice', 'feat: greet twice'), say('Done.')];
-    let hasHandedOver = false;
-    // How far it comes before it is asked to hand over is a matter of moments.
-    const goOn: Step = (request) => {
-      const isAsked = saidTo(request).includes('Your context is nearly full');
-      const step = isAsked ? say(HANDOFF) : hasHandedOver ? rest.shift()! : run('sleep 60');
-      hasHandedOver ||= isAsked;
-      return typeof step === 'function' ? step(request) : step;
-    };
-    const key = site.addAgent('coder', kind, [
-      // How much the model holds is known from the end of a first turn on.
-      commit('hello, once', 'feat: greet once'),
-      say('Done.'),
-      run("printf 'hello, tw' > greeting.txt"),
-      full,
-      full,
-      ...Array.from({ length: 6 }, () => goOn),
-    ]);
-    const first = await site.add('Greet once', 'coder');
-    await site.finish();
-    expect(await site.task(first)).toMatchObject({ status: 'done' });
-    const second = await site.add('Greet twice', 'coder');
-    await site.finish();
-    expect(await site.task(second)).toMatchObject({ status: 'done' });
-    expect(site.read('greeting.txt')).toBe('hello, twice\n');
-    const heard = server.turns(key).map((request) => saidTo(request));
-    expect(heard.findIndex((text) => text.includes('Your context is nearly full'))).toBeGreaterThan(4);
-    expect(await site.events('ledger.added')).toMatchObject([{ data: { kind: 'handoff', text: HANDOFF } }]);
-    const fresh = heard.at(-1) ?? '';
-    expect(fresh).not.toContain("hello, tw' > greeting.txt");
-    expect(await site.events('task.crashed')).toEqual([]);
-    expect(await site.events('session.opened')).toHaveLength(3);
-  });
-});
+describe.each(someOf(claudeSdk, claude))(
+  'a conversation whose context is nearly full, with $runtime',
+  (kind) => {
+    test('hands over to a new one in the same worktree, which reads its notes in the ledger', async () => {
+      const site = new Site(around);
+      const full = using({ input: 900_000, output: 10 }, run('true'));
+      const rest = [commit('hello, twice', 'feat: greet twice'), say('Done.')];
+      let hasHandedOver = false;
+      // How far it comes before it is asked to hand over is a matter of moments.
+      const goOn: Step = (request) => {
+        const isAsked = saidTo(request).includes('Your context is nearly full');
+        const step = isAsked ? say(HANDOFF) : hasHandedOver ? rest.shift()! : run('sleep 60');
+        hasHandedOver ||= isAsked;
+        return typeof step === 'function' ? step(request) : step;
+      };
+      const key = site.addAgent('coder', kind, [
+        // How much the model holds is known from the end of a first turn on.
+        commit('hello, once', 'feat: greet once'),
+        say('Done.'),
+        run("printf 'hello, tw' > greeting.txt"),
+        full,
+        full,
+        ...Array.from({ length: 6 }, () => goOn),
+      ]);
+      const first = await site.add('Greet once', 'coder');
+      await site.finish();
+      expect(await site.task(first)).toMatchObject({ status: 'done' });
+      const second = await site.add('Greet twice', 'coder');
+      await site.finish();
+      expect(await site.task(second)).toMatchObject({ status: 'done' });
+      expect(site.read('greeting.txt')).toBe('hello, twice\n');
+      const heard = server.turns(key).map((request) => saidTo(request));
+      expect(heard.findIndex((text) => text.includes('Your context is nearly full'))).toBeGreaterThan(4);
+      expect(await site.events('ledger.added')).toMatchObject([{ data: { kind: 'handoff', text: HANDOFF } }]);
+      const fresh = heard.at(-1) ?? '';
+      expect(fresh).not.toContain("hello, tw' > greeting.txt");
+      expect(await site.events('task.crashed')).toEqual([]);
+      expect(await site.events('session.opened')).toHaveLength(3);
+    });
+  },
+);
 
-describe.each([claudeSdk, claude])('a rate limit, with $runtime', (kind) => {
+describe.each(someOf(claude, claudeSdk))('a rate limit, with $runtime', (kind) => {
   test('delays the task without using up a retry, and `why` says so', async () => {
     const site = new Site(around);
     site.addAgent(

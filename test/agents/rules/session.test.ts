@@ -48,6 +48,8 @@ const requests: Readonly<Record<SessionAction, SessionRequest>> = {
   use: { action: 'use', usage: { input: 10, cached: 100, output: 5, dollars: 0.25 } },
   ask: { action: 'ask', question: { id: 'qu-1', tool: 'Bash', what: 'rm -rf build' } },
   answer: { action: 'answer', isAllowed: true, message: null },
+  take_over: { action: 'take_over', person: 'anna', isKept: false },
+  give_back: { action: 'give_back', because: 'asked' },
   complete: { action: 'complete' },
   stick: { action: 'stick', reason: 'JWT or cookies?' },
   interrupt: { action: 'interrupt', because: 'paused' },
@@ -57,6 +59,7 @@ const requests: Readonly<Record<SessionAction, SessionRequest>> = {
 };
 const { advance, attend, converse, use, ask, answer, complete, stick, interrupt, cancel, reopen, handback } =
   requests;
+const { take_over: takeOver, give_back: giveBack } = requests;
 
 /** Where each action leads from each life; - where it is refused. */
 const table = `
@@ -67,6 +70,8 @@ const table = `
   use         live         -            -            -          -
   ask         live         -            -            -          -
   answer      live         -            -            -          -
+  take_over   live         -            -            -          -
+  give_back   live         -            -            -          -
   complete    complete     -            -            -          -
   stick       stuck        stuck        -            stuck      -
   interrupt   interrupted  -            interrupted  -          -
@@ -86,7 +91,7 @@ const leadsTo = (action: SessionAction, from: SessionLife) =>
   cells.find((cell) => cell.action === action && cell.life === from)?.leads;
 
 const wayTo: Readonly<Record<SessionLife, readonly SessionRequest[]>> = {
-  live: [ask],
+  live: [ask, takeOver],
   interrupted: [interrupt],
   stuck: [stick],
   complete: [complete],
@@ -180,7 +185,7 @@ describe('the session table', () => {
       kind: 'refused',
       refusal: {
         code: 'wrong_status',
-        reason: `Cannot ${cell.action} session se-1 of cp-0001: it is ${cell.life}.`,
+        reason: `Cannot ${cell.action.replace('_', ' ')} session se-1 of cp-0001: it is ${cell.life}.`,
         next: ['copse show cp-0001'],
       },
     });
@@ -432,3 +437,30 @@ function unexplained(decision: Decision<SessionEvent>): readonly string[] {
     ...next.filter((command) => !/^copse \w+/.test(command)),
   ];
 }
+
+describe('the terminal of a session', () => {
+  it('is taken over by one person at a time, who is named to others with the command that gives it back', () => {
+    const session = sessionIn('working', takeOver);
+    expect(session.takenOver).toEqual({ person: 'anna', isKept: false, at: later });
+    const decision = decideSession(session, { action: 'take_over', person: 'ben', isKept: false }, later);
+    expect(decision).toMatchObject({
+      refusal: {
+        reason: 'anna has taken over the terminal of cp-0001.',
+        next: ['copse give-back cp-0001', expect.any(String)],
+      },
+    });
+    expect(take(session, giveBack)).toEqual(sessionIn('working'));
+    expect(decideSession(sessionIn('working'), giveBack, later)).toMatchObject({ kind: 'refused' });
+  });
+
+  it.each([complete, stick, interrupt, cancel, handback])(
+    'goes back to its agent with $action',
+    (request) => {
+      expect(sessionIn('working', takeOver, request).takenOver).toBeUndefined();
+    },
+  );
+
+  it.each([advance, attend, converse, use, ask])('stays taken over with $action', (request) => {
+    expect(sessionIn('working', takeOver, request).takenOver).toBeDefined();
+  });
+});

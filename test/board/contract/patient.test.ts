@@ -57,3 +57,29 @@ it('a question that always fails while the server answers ends with its error', 
   expect([asked(), told]).toEqual([limits.sameTimes, ['The board took too long.', 'back']]);
   expect(await patient.openLandings()).toEqual([]);
 });
+
+it('an export waits for the first line, and is never begun again after it: a copy would have lines twice', async () => {
+  await using place = await newPlace('sqlite');
+  const opened = await place.open();
+  let failures = 0;
+  const board = new Proxy(opened, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'exportTo') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      return async (write: Parameters<Board['exportTo']>[0]) => {
+        failures += 1;
+        if (failures === 1) throw new BoardAway('The board is away.', 'copse doctor');
+        await opened.exportTo(write);
+        throw new BoardAway('The board is away.', 'copse doctor');
+      };
+    },
+  });
+  const patience = { signal: new AbortController().signal, onAway: () => {}, onBack: () => {}, limits };
+  const lines: string[] = [];
+  const exported = patientBoard(board, patience).exportTo((line) => {
+    lines.push(line.line);
+    return Promise.resolve();
+  });
+  await expect(exported).rejects.toThrow('The export is not complete. The board is away.');
+  expect([failures, lines]).toEqual([2, ['board']]);
+});

@@ -1,8 +1,8 @@
 /**
- * Eight claimers and sixteen writers on one board, ended by SIGKILL at random moments and started anew: no task is
- * claimed twice, nothing acknowledged is lost, and no process ever hears that the database is locked.
+ * Claimers and writers on one board, ended by SIGKILL at random moments and started anew: no task is claimed twice, nothing
+ * acknowledged is lost, and no process ever hears that the database is locked.
  *
- * COPSE_FAULT_SECONDS makes it longer.
+ * COPSE_FAULT_SECONDS makes it longer, with eight claimers and sixteen writers.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -24,14 +24,15 @@ import { newTask } from '../../support/records/tasks.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { definition as blank } from '../../support/records/world.ts';
 
-const CLAIMERS = often({ short: 3, long: 8 });
-const WRITERS = often({ short: 5, long: 16 });
+const isSurvival = process.env['COPSE_FAULT_SECONDS'] !== undefined;
+const CLAIMERS = isSurvival ? 8 : often({ short: 3, long: 4 });
+const WRITERS = isSurvival ? 16 : often({ short: 5, long: 6 });
 const TASKS = 1_500;
-const KILL_EVERY_MS = 125;
+const KILL_EVERY_MS = 60;
 /** Of kills, of claims and of entries, however long a busy machine takes for them. */
-const LEAST_KILLS = often({ short: 15, long: 25 });
+const LEAST_KILLS = often({ short: 15, long: 20 });
 const LEAST_SAID = often({ short: 40, long: 60 });
-const seconds = often({ short: 1, long: 3, variable: 'COPSE_FAULT_SECONDS' });
+const seconds = often({ short: 1, long: 1, variable: 'COPSE_FAULT_SECONDS' });
 
 const worker = bundleWorker(new URL('./board-worker.ts', import.meta.url));
 

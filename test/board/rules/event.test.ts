@@ -107,6 +107,8 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'session.used': { usage: { input: 10, cached: 100, output: 5, dollars: 0.5 } },
     'session.asked': { question: { id: 'qu-1', tool: 'Bash', what: 'rm -rf build' } },
     'session.answered': { question: 'qu-1', answer: { isAllowed: false, message: 'Not that.' } },
+    'session.taken_over': { person: 'anna', isKept: false },
+    'session.given_back': { because: 'asked' },
     'session.stuck': { reason },
     'session.interrupted': { because: 'paused' },
     'session.reopened': { phase: 'working' },

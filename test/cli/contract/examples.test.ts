@@ -26,7 +26,6 @@ import {
   startCopse,
 } from '../../support/cli.ts';
 import { runnableCommands } from '../../support/command-tree.ts';
-import { isLong } from '../../support/long.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -163,7 +162,6 @@ interface Row {
   readonly code?: number | readonly number[];
   /** It goes on until Ctrl+C. */
   readonly isEndless?: boolean;
-  readonly isSlow?: boolean;
 }
 
 /** By the path of a command, or by a line that needs something else. */
@@ -259,9 +257,8 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   init: fresh,
   config: idle,
   doctor: idle,
-  demo: { from: fresh, and: '--speed 100', isSlow: true },
   // To its end: test/cli/journeys/demo.test.ts.
-  'copse demo': { from: fresh, isEndless: true },
+  demo: { from: fresh, isEndless: true },
   'shell-init': fresh,
   completion: fresh,
   help: fresh,
@@ -389,13 +386,9 @@ async function snapshot(): Promise<Place> {
   return { ...own.at, words: { '20261118T031945123Z-asked.db': path.basename(file) } };
 }
 
-const examples = [...runnableCommands()]
-  .flatMap(([command, { exampleLines }]) => exampleLines.map(({ line }) => ({ command, line })))
-  .filter(({ command, line }) => isLong || !isSlow(rows[line] ?? rows[command]));
-
-function isSlow(row: Row | Row['from'] | undefined): boolean {
-  return typeof row === 'object' && row.isSlow === true;
-}
+const examples = [...runnableCommands()].flatMap(([command, { exampleLines }]) =>
+  exampleLines.map(({ line }) => ({ command, line })),
+);
 
 describe('an example of the help', () => {
   test.each(examples)('$line', async ({ command, line }) => {

@@ -161,6 +161,7 @@ describe('a mistyped command', () => {
     [['list', '--stauts', 'x'], 'copse list has no option "--stauts". Did you mean --status?'],
     [['list', '--status'], '--status <statuses> needs a value'],
     [['add', '-x'], 'copse add has no option "-x".'],
+    [['merge', 'a1b2', '--json=x'], '--json takes no value: "x".'],
   ])('%j is explained', async (argv, says) => {
     const { code, stdout, stderr } = await copse(argv, at);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

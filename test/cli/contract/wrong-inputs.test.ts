@@ -1,6 +1,6 @@
 /**
  * Wrong inputs to every command, made from the tree of commands: each is explained in one line with a next command and the right
- * exit code, and changes neither the board nor the repository. `npm run test:faults` tries all of them.
+ * exit code, and changes neither the board nor the repository. Each run tries a part of them; COPSE_WRONG_INPUTS=1000 tries all.
  */
 
 import { readdirSync } from 'node:fs';
@@ -89,7 +89,39 @@ const VALUES: Readonly<Record<string, readonly [values: readonly string[], codes
   '--within': [['abc', '-1s', '5', ''], REFUSED],
   '--to': [['zzzz', ''], NOT_FOUND],
   '--head': [['zzzz', ''], REFUSED],
+  '--command': [['', ' '], REFUSED],
+  '--port': [['abc', '-1', '1.5', '70000', ''], USAGE],
+  '--host': [['', ' ', 'no such host', '0.0.0.0', '-x', HUGE], USAGE],
+  '--tls-cert': [['/does/not/exist', ''], USAGE],
+  '--tls-key': [['/does/not/exist', ''], USAGE],
+  '--behind-proxy': [['', 'a b', 'http://x', HUGE], USAGE],
+  '--weeks': [['abc', '-1', '0', '1.5', ''], USAGE],
+  '--limit': [['abc', '-1', '0', '1.5', ''], USAGE],
+  '--cursor': [['zzzz', ''], USAGE],
+  '--sort': [['size', ''], USAGE],
+  '--as': [['robot', ''], USAGE],
+  '--attempt': [['zzzz', ''], NOT_FOUND],
+  '--question': [['zzzz', ''], REFUSED],
+  '--from': [['zzzz', ''], NOT_FOUND],
+  '--into': [['/does/not/exist'], REFUSED],
+  '--item': [['zzzz', '', 'zzzz#'], NOT_FOUND],
+  '--target': [['zzzz', ''], NOT_FOUND],
+  '--dir': [['', ' '], USAGE],
+  '--requires': [['ü', 'a b', HUGE], USAGE],
+  '--accept': [['', ' '], USAGE],
 };
+
+/** Their value is any text, or the name of an agent that may come later. */
+const TEXTS = new Set([
+  '--agent',
+  '--answer',
+  '--body',
+  '--message',
+  '--prompt',
+  '--reason',
+  '--summary',
+  '--title',
+]);
 
 /** Words that a command needs before its options are looked at. */
 function fittingWords(path: string, command: CopseCommand): readonly string[] {
@@ -148,11 +180,21 @@ const commands = [...runnableCommands()]
   .map(([path, command]) => ({ path, command }))
   .filter(({ path }) => path !== 'hook');
 
+test('every option with a value has wrong values here, or takes any text', () => {
+  const takes = commands.flatMap(({ command }) => command.options.filter(({ required }) => required));
+  const names = new Set(takes.map(({ long }) => long ?? ''));
+  expect([...names].filter((name) => !(name in VALUES) && !TEXTS.has(name))).toEqual([]);
+  expect([...Object.keys(VALUES), ...TEXTS].filter((name) => !names.has(name))).toEqual([]);
+});
+
 describe('a wrong input', () => {
   test.each(commands)('to copse $path is explained and changes nothing', async ({ path, command }) => {
     const all = [...wrongInputs(path, command)];
     expect(all.length).toBeGreaterThanOrEqual(path === 'export' ? 14 : 20);
-    const stride = Math.max(1, Math.floor(all.length / often({ short: 7, long: 10 })));
+    const stride = Math.max(
+      1,
+      Math.floor(all.length / often({ short: 7, long: 10, variable: 'COPSE_WRONG_INPUTS' })),
+    );
     const before = await state();
     const said: string[] = [];
     // Another part of them for each command.

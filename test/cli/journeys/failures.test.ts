@@ -65,7 +65,7 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['ledger', 'add', 'learning', 'x'], 'No task given'],
   [['ledger', 'add', 'learning', ' ', '--task', 'TASK'], 'A ledger entry cannot be empty.'],
   [['plan', 'add', ' '], 'The title is empty'],
-  [['events', '--after', 'yesterday'], '--after must be an event number, not "yesterday".'],
+  [['events', '--after', 'yesterday'], 'after must be an event number, not "yesterday".'],
   [['events', '--last', '-1'], '--last must be a number, not "-1".'],
   [['config', 'edit'], 'copse config has no command "edit".'],
   [['completion', 'tcsh'], 'The shell must be one of bash, zsh, fish, not "tcsh".'],
@@ -81,10 +81,10 @@ const notFound: readonly (readonly [argv: readonly string[], says: string])[] = 
   [['plan', 'show', 'zzzz'], 'The board has no plan "zzzz".'],
   [['ledger', 'list', '--task', 'zzzz'], 'The board has no task "zzzz".'],
   [['events', '--task', 'zzzz'], 'The board has no task "zzzz".'],
-  [['add', 'x', '--body-file', 'nö.md'], 'nö.md cannot be read'],
+  [['add', 'x', '--body-file', 'nö.md'], 'There is no file nö.md'],
   [['queue', '--target', 'nope'], 'There is no branch "nope".'],
   [['queue', 'pause', '--target', 'nope'], 'There is no branch "nope".'],
-  [['import', 'nö.jsonl'], 'nö.jsonl cannot be read'],
+  [['import', 'nö.jsonl'], 'There is no file'],
 ];
 
 describe('an error', () => {

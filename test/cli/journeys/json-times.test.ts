@@ -104,7 +104,7 @@ const reading: Readonly<Record<string, () => readonly string[]>> = {
 
 /** They change something, and print records through the same views. */
 const writing =
-  /^(add|edit|delete|plan add|ledger add|artifact (add|get)|work|tend|sweep|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|sources sync|node (drain|resume|leave|rename)|move|board (backup|migrate|rebuild)|import)$/;
+  /^(add|edit|delete|plan add|ledger add|artifact (add|get)|work|tend|sweep|cleanup|sync|finish|stuck|phase|heartbeat|notify|rescue (move|restore)|undo|restart|resume|pause|cancel|merge|queue \w+|schedule (run|pause|resume)|trigger|sources sync|node (drain|resume|leave|rename)|move|take-over|give-back|board (backup|migrate|rebuild)|import)$/;
 
 interface Known {
   name(): string;

@@ -36,7 +36,7 @@ Active (9)
 [!] cp-ffff NEEDS_ATTENTION (30m) Rename the loader of the…  p5 · claude
       It conflicts with main in src/a.ts
 [!] cp-gggg FAILED (1h) Write the changelog  claude
-      failed after 3 attempts; last error: exit code 1
+      Failed after 3 attempts; last error: exit code 1
 [?] cp-eeee IN_REVIEW (3m) Refuse tokens without an owner  claude
       Refuse empty tokens …
 [ ] cp-hhhh READY (2m) Translate

@@ -3,7 +3,8 @@
  * what may differ is what this one finds out: the bundle, the streams and the exit code.
  */
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,10 +15,12 @@ import {
   answer,
   copse,
   copseProcess,
+  finished,
   git,
   newArea,
   newRepository,
   printed,
+  startCopse,
 } from '../../support/cli.ts';
 import { runnableCommands } from '../../support/command-tree.ts';
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
@@ -128,6 +131,8 @@ const acting: readonly (readonly [
   ['resume', () => ['resume', idle], { code: 4 }],
   ['restart', () => ['restart', idle], { code: 4 }],
   ['pause', () => ['pause', idle], { code: 4 }],
+  ['take-over', () => ['take-over', idle], { code: 4 }],
+  ['give-back', () => ['give-back', idle]],
   ['queue pause', () => ['queue', 'pause']],
   ['queue resume', () => ['queue', 'resume']],
   ['queue front', () => ['queue', 'front', idle], { code: 4 }],
@@ -163,6 +168,26 @@ const ELSEWHERE = ['demo', 'mcp', 'serve'];
 test('every command has a case here', () => {
   const known = [...looking, ...acting].map(([command]) => command);
   expect([...known, ...ELSEWHERE].toSorted()).toEqual([...runnableCommands().keys()].toSorted());
+});
+
+describe('copse tend', () => {
+  test('does not change the priority of a process that runs it inside', async () => {
+    const before = getPriority();
+    await printed(['tend'], scene.at);
+    expect(getPriority()).toBe(before);
+  });
+
+  test.runIf(process.platform === 'linux')('has a low priority as a process of its own', async () => {
+    const child = startCopse(['tend'], scene.at);
+    let fields: readonly string[];
+    // While this waits, Node.js does not take note of the end, so that the system still has what is looked for.
+    do {
+      const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+      fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    } while (fields[0] !== 'Z' && fields[16] !== '10');
+    expect(fields[16]).toBe('10');
+    await finished(child);
+  });
 });
 
 describe('as a process', () => {

@@ -98,6 +98,7 @@ describe('copse add', () => {
       lastQuestion: null,
       phase: null,
       process: null,
+      takenOver: null,
       workspace: null,
       attempts: [],
       landed: null,

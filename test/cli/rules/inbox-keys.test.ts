@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { answerFor, keyHints } from '../../../packages/copse/src/cli/inbox/keys.ts';
+import { answerFor, keyHints } from '../../../packages/copse/src/explain/rules/inbox/answers.ts';
 
 describe('a task that needs attention', () => {
   test('is queued again with a', () => {

@@ -14,7 +14,7 @@ const running = brand<TaskId>('cp-0003');
 test('that a task is ready and waits is said after its promotion was told', async () => {
   const task = { id, state: { status: 'ready' }, dependsOn: [brand<TaskId>('cp-0001')] };
   const board = { get: () => Promise.resolve(task) };
-  const narrator = new Narrator({ board } as unknown as Context);
+  const narrator = new Narrator({ board } as unknown as Context, 'demo');
   const waiting = { kind: 'area', task: running, areas: ['src/**', 'src/a.js'] };
   const pass = { waiting: [{ task: id, waiting }] } as unknown as Pass;
   expect(await narrator.aboutPass(pass)).toBeUndefined();

@@ -118,7 +118,7 @@ function overviewOf({
       title: title(index),
       status: 'ready',
       since: ago(600),
-      why: 'This machine runs at most 15 agents at once (policy.max_agents).',
+      why: 'At most 15 agents run here at once (policy.max_agents).',
     })),
     isOrchestrated,
     noAgents: null,

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 import { decideSession } from '../../../packages/copse/src/agents/rules/session/session.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
-import { isRepeat } from '../../../packages/copse/src/cli/inbox/keys.ts';
+import { isRepeat } from '../../../packages/copse/src/explain/rules/inbox/answers.ts';
 import { widthOfText } from '../../../packages/copse/src/cli/screen/screen.ts';
 import { inReview, reviewed, stuck } from '../../support/agents/needs.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';

@@ -50,7 +50,7 @@ test('after a merge has ended, a finished task waits for a merge, and every view
   expect(status).toContain(`copse merge ${other.id}`);
   const queue = await printed(['queue'], at);
   expect(queue).not.toContain('copse orchestrate');
-  expect(queue).toContain(`no orchestrator is running: copse merge ${other.id}`);
+  expect(queue).toContain(`no orchestrator is running here: copse merge ${other.id}`);
   await answer(['merge', other.id], at);
   const refused = await copse(['resume', other.id], at);
   expect(refused.code).not.toBe(0);
@@ -159,7 +159,7 @@ test('resume says that the configured agents cannot run here', async () => {
 
 test('an agent whose program is missing, or that copse.yml lost or only just got', async () => {
   const scene = newScene(area, {
-    agents: { plain: {}, gone: { command: '/no/such' }, crashes: {} },
+    agents: { plain: {}, gone: { command: 'exec /no/such' }, crashes: {} },
     policy: { max_retries: 0 },
   });
   const stuck = await scene.add('stuck', 'true', '--agent', 'gone');

@@ -192,8 +192,8 @@ describe('doctor', () => {
     writeFileSync(path.join(cwd, 'copse.yml'), `agents:\n${lines.join('')}`);
     const { code, stdout } = await copse(['doctor'], { cwd });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/✗ agents +agent gone: program \/no\/such not found\n/);
-    expect(stdout).toMatch(/✗ agents +agent lost: program \.\/no-such\.sh not found\n/);
+    expect(stdout).toMatch(/✗ agents +Agent gone needs the program \/no\/such, which does not exist.\n/);
+    expect(stdout).toMatch(/✗ agents +Agent lost needs the program .\/no-such.sh, which does not exist.\n/);
     expect(stdout).toMatch(/✓ agents +there can run here\n/);
     expect(stdout).toMatch(/✓ agents +shell: .*not checked\n/);
   });

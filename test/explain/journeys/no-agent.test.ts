@@ -68,7 +68,7 @@ test('the end of orchestrate --command, why, status and refusals name only comma
 
   const paused = await copse(['pause', asks], at);
   expect(paused.stderr).toContain(
-    `Cannot pause ${asks}: its agent has already stopped with a question.\n  → ${answering}\n`,
+    `Cannot pause ${asks}: its agent has already stopped with a question.\n    To answer it and start it again, with a command as its agent:\n  → ${answering}\n`,
   );
   const resume = await copse(['resume', asks], at);
   await expectPasteable([

@@ -42,9 +42,9 @@ test('with one, why counts the tasks that start before it, as status does', asyn
   const [first, second] = await newTasks(['first', 'second'], scene.at);
   await asOrchestrator(scene.folder, async () => {
     const { because, next } = await why(scene, first.id);
-    expect(because[0]).toMatch(/^It is ready\. The orchestrator starts it with plain within .+\.$/);
+    expect(because[0]).toMatch(/^It is ready\. It starts with plain within .+\.$/);
     expect(next).not.toContain('copse orchestrate');
-    const limit = 'This machine runs at most 1 agent at once (policy.max_agents).';
+    const limit = 'Waits its turn: at most 1 agent runs here at once (policy.max_agents).';
     expect((await why(scene, second.id)).because).toEqual([limit]);
     expect(await statusOf(scene, second.id)).toBe(limit);
   });
@@ -53,7 +53,7 @@ test('with one, why counts the tasks that start before it, as status does', asyn
 test('why and status name the limit of an agent, and do not say that it is busy', async () => {
   const scene = newScene(area, { agents: { plain: { max: 1 } } });
   const [, second] = await newTasks(['first', 'second'], scene.at);
-  const limit = 'Its turn comes later: plain runs at most 1 at once (`max` in copse.yml).';
+  const limit = 'Waits its turn: plain runs at most 1 at once (`max` in copse.yml).';
   expect((await why(scene, second.id)).because).toContain(limit);
   expect(await statusOf(scene, second.id)).toBe(limit);
 });

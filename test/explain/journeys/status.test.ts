@@ -63,7 +63,7 @@ describe('a board', () => {
     const at = { cwd: newRepository(area) };
     const [task] = await newTasks(['One'], at);
     await printed(['delete', task.id, '--yes'], at);
-    expect(await printed([], at)).toBe('No tasks\nThe board is empty. Add a task: copse add "…"\n');
+    expect(await printed([], at)).toBe('The board is empty. Add a task: copse add "…"\n');
     expect((await answer<Status>(['status'], at)).counts['ready']).toBe(0);
   });
 

@@ -85,7 +85,7 @@ test('each command for finished work has a label, and so has the way back from t
   expect(await printed(['why', id], { cwd })).toContain(labelled);
   await printed(['review', id, '--approve'], { cwd });
   await printed(['queue', 'cancel', id], { cwd });
-  expect(await printed(['why', id], { cwd })).toContain('    A person took it out of the queue.\n');
+  expect(await printed(['why', id], { cwd })).toContain('    It left the queue: a person took it out.\n');
 });
 
 test('worktrees call none active whose task is paused', async () => {
@@ -129,7 +129,7 @@ test('orchestrate --dry-run does not say that agents run when none does', async 
   const cwd = newWith(`${AGENT}policy: { max_agents: 1 }\n`);
   await newTasks(['a', 'b'], { cwd });
   const plan = await printed(['orchestrate', '--dry-run'], { cwd });
-  expect(plan).toContain('This machine runs at most 1 agent at once (policy.max_agents).');
+  expect(plan).toContain('Waits its turn: at most 1 agent runs here at once (policy.max_agents).');
   expect(plan).not.toContain('running');
 });
 

@@ -15,10 +15,10 @@ it.each([
   ['ready', { elsewhere: ['a'] }, 'An orchestrator on a starts it within 5 s, if an agent is free.'],
   ['ready', { elsewhere: ['a', 'b'], noAgents: lack }, 'An orchestrator on a or b starts it within 5 s'],
   ['ready', { elsewhere: [], noAgents: lack }, 'No agent is installed.'],
-  ['ready', { elsewhere: [] }, 'No orchestrator is running: start one'],
+  ['ready', { elsewhere: [] }, 'No orchestrator is running here: start one'],
   ['ready', { elsewhere: ['a'], isOrchestrated: true }, 'A running orchestrator starts it within 5 s'],
   ['landing', { elsewhere: ['a', 'b', 'c', 'd'] }, 'An orchestrator on a, b or 2 more lands it.'],
-  ['landing', { elsewhere: [] }, 'No orchestrator is running, so it waits in the queue'],
+  ['landing', { elsewhere: [] }, 'No orchestrator is running here, so it waits in the queue'],
   ['landing', { elsewhere: ['a'], paused: { text: 'it is paused', resume: 'x' } }, 'It waits: it is paused.'],
 ] as const)('a %s task with %o: %s', (status, more, text) => {
   const { text: said, commands } = about(status, more);

@@ -54,7 +54,7 @@ const refusal = {
 describe.each(engines)('a request on %s', (engine) => {
   // setting: triggers.<name>.type, triggers.<name>.secret_variable, triggers.<name>.secret_file
   it.each(['deploy', 'from-github', 'from-gitlab'])(
-    'to %s starts one task, whoever repeats it',
+    'to %s starts one task, also when its sender repeats it',
     async (name) => {
       await using place = await newPlace(engine);
       const [one, other] = [contextOf(await place.open()), contextOf(await place.open())];

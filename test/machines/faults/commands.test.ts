@@ -1,8 +1,8 @@
-/** Commands whose PostgreSQL is gone: each answers within 15 s with a sentence, the next command and the right exit code. */
+/** Commands whose PostgreSQL is gone: each answers within 15 s with a sentence, the next command and the right exit code. They wait beside each other. */
 
 import { randomBytes } from 'node:crypto';
 
-import { expect, inject, it } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 
 import { type Finished, copse, newArea, newRepository } from '../../support/cli.ts';
 import { Proxy } from '../support/proxy.ts';
@@ -48,7 +48,7 @@ function sentenceOf({ code, stdout, stderr }: Finished): string {
 }
 
 // promise: board-away
-it.each(['refuse', 'blackhole'] as const)('from the start (%s)', async (kind) => {
+it.concurrent.each(['refuse', 'blackhole'] as const)('from the start (%s)', async (kind) => {
   const { proxy, at } = await newBoard();
   await using _ = proxy;
   await proxy.apply({ kind });
@@ -56,7 +56,7 @@ it.each(['refuse', 'blackhole'] as const)('from the start (%s)', async (kind) =>
   expect(said).toEqual(COMMANDS.map(() => 'cannot be reached'));
 });
 
-it.each([
+it.concurrent.each([
   [['list'], 'before', 'half-open'],
   [['list'], 'before', 'blackhole'],
   [['status'], 'before', 'half-open'],
@@ -70,7 +70,7 @@ it.each([
 });
 
 // promise: recorded-once
-it.each(['half-open', 'cut'] as const)(
+it.concurrent.each(['half-open', 'cut'] as const)(
   'a change that the server recorded before the connection was lost counts, once (%s)',
   async (kind) => {
     const { proxy, at } = await newBoard();
@@ -78,7 +78,7 @@ it.each(['half-open', 'cut'] as const)(
     const fired = proxy.when({ text: 'commit\0', at: 'after', fault: { kind: 'blackhole' } });
     const adding = within15s(copse(['add', 'Only once'], at));
     await fired;
-    await expect.poll(() => proxy.connections).toBeGreaterThan(0);
+    await vi.waitUntil(() => proxy.connections > 0, { timeout: 60_000 });
     await proxy.apply({ kind });
     await proxy.heal();
     expect(await adding).toMatchObject({ code: 0, stderr: '' });

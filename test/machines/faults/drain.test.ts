@@ -8,6 +8,7 @@ import { expect, inject, it } from 'vitest';
 import { copse, git, newArea } from '../../support/cli.ts';
 import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
 import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
+import { Proxy } from '../support/proxy.ts';
 
 const area = newArea();
 const TIME = 120_000;
@@ -67,6 +68,26 @@ it.runIf(canSeeProcesses)(
     });
   },
   TIME,
+);
+
+it.runIf(canSeeProcesses)(
+  'a SIGTERM that comes while the node joins drains it, and ends it well',
+  async () => {
+    const direct = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
+    await using proxy = await Proxy.to(direct);
+    await using run = await Run.open(area, { env: { COPSE_BOARD: proxy.through(direct) } });
+    await explained(run, async () => {
+      // The board has the node, and the orchestrator does not know it yet.
+      const joins = proxy.when({ text: 'node.joined', at: 'after', fault: { kind: 'blackhole' } });
+      const orchestrator = run.orchestrate('--node-name', 'desk');
+      await joins;
+      orchestrator.signal('SIGTERM');
+      await proxy.heal();
+      expect(await orchestrator.ended).toBe(0);
+      expect(orchestrator.printed).toContain('Drained: no agent runs on this node any more.');
+      expect(await run.countEvents('node.drained')).toBe(1);
+    });
+  },
 );
 
 it.runIf(canSeeProcesses)(

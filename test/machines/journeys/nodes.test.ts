@@ -8,7 +8,7 @@ import { openEngine } from '../../../packages/copse/src/board/open.ts';
 import { asOrchestrator } from '../../../packages/copse/src/compose/board/who-runs.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { newScene } from '../../support/agents/scripted-agents.ts';
-import { type RunOptions, answer, copse, newArea, printed } from '../../support/cli.ts';
+import { type RunOptions, answer, copse, git, newArea, printed } from '../../support/cli.ts';
 
 const area = newArea();
 const url = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
@@ -123,11 +123,20 @@ describe('a clone where no orchestrator runs', () => {
     expect(await printed(['status'], person)).toMatch(
       /No orchestrator is running here\. Nodes that take tasks: build-1, build-2\n[^]*Starts on build-1 or build-2 when an agent is free there/,
     );
+    const { id } = await answer<{ id: string }>(['add', 'By hand'], person);
+    const { worktree: cwd } = await answer<{ worktree: string }>(['work', id], person);
+    git(cwd, 'commit', '--quiet', '--allow-empty', '--message=feat: by hand');
+    await printed(['finish'], { cwd, env });
+    await printed(['queue', 'cancel', id], person);
+    const again = await printed(['queue', 'retry', id], person);
+    expect(again).toContain('An orchestrator on build-1 or build-2 lands it.');
+    await printed(['queue', 'cancel', id], person);
+    await answer(['cancel', id], person);
     const gpu = await printed(['add', 'Train', '--requires', 'gpu'], person);
     expect(gpu).toContain('An orchestrator on build-1 starts it');
     await silence('build-1', HOUR);
     await silence('build-2', HOUR);
-    expect(await printed(['add', 'Later'], person)).toContain('No orchestrator is running: start one');
+    expect(await printed(['add', 'Later'], person)).toContain('No orchestrator is running here: start one');
     expect(await printed(['status'], person)).toContain('Start one: copse orchestrate');
     const open = await answer<{ tasks: readonly { id: string; status: string }[] }>(['list'], person);
     for (const { id, status } of open.tasks) if (status === 'ready') await answer(['cancel', id], person);

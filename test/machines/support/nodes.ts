@@ -57,7 +57,7 @@ log=$1
 say() { printf '%s %s %s\\n' "$1" "$COPSE_TASK_ID" "$2" >>"$log"; }
 commit() { git add -- "$1" && git commit --quiet --message "feat: $1" -- "$1" || exit 1; }
 finish() { mkdir -p .copse && printf '{"status": "finished"}' >.copse/new.json && mv .copse/new.json .copse/session.json; }
-until_told() { while [ ! -e "$log.go" ] && [ ! -e "$log.$COPSE_TASK_ID.go" ]; do sleep 0.1; done; }
+until_told() { while [ ! -e "$log.go" ] && [ ! -e "$log.$COPSE_TASK_ID.go" ]; do sleep 0.3; done; }
 say began "$PWD"
 `;
 
@@ -155,7 +155,7 @@ export class Fleet implements AsyncDisposable {
     while (!(await what())) {
       if (performance.now() - this.#openedMs > GIVES_UP_MS)
         throw new Error(`It never was so: ${String(what)}`);
-      await sleep(50);
+      await sleep(100);
     }
   }
 

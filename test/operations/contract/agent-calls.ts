@@ -4,12 +4,20 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type RunOptions, answer } from '../../support/cli.ts';
+import { type OwnTmux, tellRunning } from '../../support/server/output.ts';
 import { taken } from '../../support/workspaces/worktrees.ts';
 import type { ChangingCalls, KnownRecords, ReadingCalls } from './call.ts';
 
 const TASK = 'cp-aaaa';
+const IN_TMUX = 'cp-tttt';
 
-export async function prepareAgents(known: KnownRecords, at: RunOptions): Promise<void> {
+export async function prepareAgents(
+  known: KnownRecords,
+  at: RunOptions,
+  tmux: OwnTmux | undefined,
+): Promise<void> {
+  await tellRunning(at.cwd, 'tttt');
+  tmux?.start(IN_TMUX, 'exec cat');
   ({ task: known.finished } = await taken('To finish', at));
   ({ task: known.stuck } = await taken('To ask', at));
   const { attempts } = await answer<{ attempts: readonly { id: string }[] }>(['show', TASK], at);
@@ -77,6 +85,11 @@ export function changingAgents(known: KnownRecords): ChangingCalls {
       argv: ['finish', known.finished, '--no-changes', '--summary', 'Done before'],
       input: { task: known.finished, noChanges: true, summary: 'Done before' },
     }),
+    'session.take_over': () => ({
+      argv: ['take-over', IN_TMUX],
+      input: { task: IN_TMUX, isKept: true },
+    }),
+    'session.give_back': () => ({ argv: ['give-back', IN_TMUX], input: { task: IN_TMUX } }),
     'artifact.add': () => ({
       argv: ['artifact', 'add', 'report.txt', '--task', 'cp-dddd', '--title', 'Again'],
       input: { task: 'cp-dddd', file: 'report.txt', title: 'Again' },

@@ -77,12 +77,12 @@ export const changingWorktrees: Readonly<Record<string, () => Call>> = {
   }),
   'worktree.cleanup': () => ({
     argv: ['cleanup', known.changed, '--yes'],
-    input: { task: known.changed, isConfirmed: true },
+    input: { task: known.changed, unlanded: true },
   }),
   'worktree.undo': () => ({
     argv: ['undo', known.changed, '--worktree'],
     input: { task: known.changed },
   }),
   'landing.undo': () => ({ argv: ['undo', known.landed], input: { task: known.landed } }),
-  'leftovers.sweep': () => ({ argv: ['sweep'], input: { isConfirmed: true } }),
+  'leftovers.sweep': () => ({ argv: ['sweep'], input: {} }),
 };

@@ -103,8 +103,8 @@ test('a worktree that exists is neither continued nor reset unless the call says
       code: 'wrong_status',
       reason: `${work.task} already has a worktree (1 uncommitted change, 1 commit of its own): ${work.worktree}`,
       next: [
-        `copse work ${work.task} --resume`,
-        `copse work ${work.task} --reset # rescues its contents first`,
+        `copse work ${work.task} --resume # to continue in it`,
+        `copse work ${work.task} --reset # to start over; its contents are rescued first`,
       ],
     },
   });
@@ -133,8 +133,10 @@ describe('without a confirmation nothing is lost', () => {
     await expect(perform('worktree.cleanup', { task: work.task }, at)).rejects.toMatchObject({
       failure: {
         code: 'wrong_status',
-        reason: expect.stringMatching(/^Remove the worktree of .*uncommitted/),
-        next: [`copse cleanup ${work.task} --yes # rescues uncommitted files first`],
+        reason: expect.stringMatching(
+          /^Not removed: the worktree of \S+ needs a confirmation\. .*uncommitted/,
+        ),
+        next: [`copse cleanup ${work.task} --yes # to remove it; uncommitted files are rescued first`],
       },
     });
     await answer(['cancel', work.task], at);
@@ -143,7 +145,7 @@ describe('without a confirmation nothing is lost', () => {
       kept: [{ task: work.task, reason: expect.stringContaining('uncommitted') }],
     });
     expect(existsSync(work.worktree)).toBe(true);
-    expect(await perform('worktree.cleanup', { isConfirmed: true }, at)).toMatchObject({
+    expect(await perform('worktree.cleanup', { unlanded: true }, at)).toMatchObject({
       removed: [{ task: work.task, rescue: expect.stringContaining(work.task) }],
     });
     expect(existsSync(work.worktree)).toBe(false);
@@ -153,18 +155,12 @@ describe('without a confirmation nothing is lost', () => {
     });
   });
 
-  test('leftovers.sweep says how much would go, and removes it once it is confirmed', async () => {
-    await expect(perform('leftovers.sweep', {}, at)).rejects.toMatchObject({
-      failure: {
-        code: 'wrong_status',
-        reason: expect.stringMatching(
-          /^Nothing was removed: .* It would remove 1 worktree \(\d.* KB\) now\.$/,
-        ),
-        next: [expect.stringContaining('--dry-run'), expect.stringContaining('copse sweep #')],
-      },
+  test('leftovers.list says how much would go, and leftovers.sweep removes it', async () => {
+    expect(await perform('leftovers.list', {}, at)).toMatchObject({
+      items: expect.arrayContaining([expect.objectContaining({ task: work.task })]),
     });
     expect(existsSync(work.worktree)).toBe(true);
-    expect(await perform('leftovers.sweep', { isConfirmed: true }, at)).toMatchObject({
+    expect(await perform('leftovers.sweep', {}, at)).toMatchObject({
       dryRun: false,
       items: expect.arrayContaining([
         expect.objectContaining({ task: work.task, outcome: expect.objectContaining({ kind: 'removed' }) }),

@@ -19,8 +19,8 @@ import { copse, newArea } from '../../support/cli.ts';
 import { isLong } from '../../support/long.ts';
 
 const area = newArea();
-const size = isLong ? { atOnce: 8, seconds: 3 } : { atOnce: 4, seconds: 1 };
-const honest = Array.from({ length: isLong ? 16 : 2 }, (_, at) => `honest ${at}`);
+const size = { atOnce: isLong ? 8 : 4, seconds: 1 };
+const honest = Array.from({ length: isLong ? 6 : 2 }, (_, at) => `honest ${at}`);
 const chosen = Object.entries(tricks).filter(([, { isShort }]) => isLong || isShort);
 
 /** Above what it has with all caches full, and far below what any of the bombs would take. */

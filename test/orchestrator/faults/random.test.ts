@@ -17,8 +17,10 @@ import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
-const RUNS = often({ short: 2, long: 3, variable: 'COPSE_RUNS' });
+const RUNS = often({ short: 1, long: 2, variable: 'COPSE_RUNS' });
 const AT_ONCE = 2;
+/** Each run begins with another of them, and has all of them unless its tasks are done before. */
+const VICTIMS = ['orchestrator', 'runner', 'agent', 'all'] as const;
 const MOST_KILLS = 6;
 /** Events of the board between two kills, at most; a run without kills has about 150. */
 const APART = 40;
@@ -41,13 +43,13 @@ it.runIf(canSeeProcesses)(
 
 async function survive(seed: number): Promise<void> {
   const draw = drawing(seed);
-  const kills = 2 + Math.floor(draw() * (MOST_KILLS - 1));
+  const kills = VICTIMS.length + Math.floor(draw() * (MOST_KILLS - VICTIMS.length + 1));
   await using run = await Run.open(area, {
     policy: { max_retries: kills + 2, max_agents: 2 + Math.floor(draw() * 3) },
     step: draw() < 0.5 ? 0.02 : 0.1,
   });
   const eighth = draw() < 0.6 ? 'nothing' : draw() < 0.5 ? 'stubborn' : 'hopeless';
-  const third = draw() < 0.5 ? 'crash' : 'wipe';
+  const third = seed % 2 === 0 ? 'crash' : 'wipe';
   await run.add('steps', 'dirt', third, 'fork', 'clash one', 'clash two', 'ask', eighth);
   const atOnce = draw() < 0.5 ? 1 : 2;
   const did: string[] = [];
@@ -56,7 +58,7 @@ async function survive(seed: number): Promise<void> {
       while (run.orchestrators.filter(({ isRunning }) => isRunning).length < atOnce)
         run.orchestrate('--until-idle');
       if (!(await aMomentLater(run, draw))) break;
-      did.push(await killSomething(run, draw));
+      did.push(await killOne(run, VICTIMS[(seed + count) % VICTIMS.length] ?? 'all', draw));
     }
     for (const one of run.orchestrators) if (one.isRunning) one.signal('SIGTERM');
     // 5: a task needs a person, `ask` for example.
@@ -82,18 +84,16 @@ async function aMomentLater(run: Run, draw: () => number): Promise<boolean> {
   return true;
 }
 
-async function killSomething(run: Run, draw: () => number): Promise<string> {
-  const one = <T>(list: readonly T[]): T | undefined => list[Math.floor(draw() * list.length)];
-  const orchestrators = run.orchestrators.filter(({ isRunning }) => isRunning).map(({ pid }) => pid);
-  const chance = draw();
-  const [who, pids] =
-    chance < 0.25
-      ? ['orchestrator', [one(orchestrators)]]
-      : chance < 0.55
-        ? ['runner', [one(await run.runners())]]
-        : chance < 0.75
-          ? ['agent', [one(run.agents())]]
-          : ['all', run.processes()];
-  const killed = pids.filter((pid) => pid !== undefined && kill(pid, 'SIGKILL'));
-  return `${who} ${killed.length}`;
+async function killOne(run: Run, victim: (typeof VICTIMS)[number], draw: () => number): Promise<string> {
+  const one = <T>(list: readonly T[]): readonly T[] =>
+    list.slice(Math.floor(draw() * list.length)).slice(0, 1);
+  const living = run.orchestrators.filter(({ isRunning }) => isRunning).map(({ pid }) => pid);
+  const candidates = {
+    orchestrator: () => one(living),
+    runner: async () => one(await run.runners()),
+    agent: () => one(run.agents()),
+    all: () => run.processes(),
+  };
+  const killed = (await candidates[victim]()).filter((pid) => kill(pid, 'SIGKILL'));
+  return `${victim} ${killed.length}`;
 }

@@ -53,7 +53,7 @@ describe('with max_stuck_restarts', () => {
     expect(await printed(['status'], scene.at)).toContain(`R${used}`);
     expect(await scene.why(id('asks'))).not.toContain('utomatic');
     expect(await printed(['ledger', 'list', '--task', id('fails once')], scene.at)).toContain(
-      'the task was restarted automatically. It stopped because: The worktree of',
+      'the task was restarted automatically. It stopped because: 1 uncommitted file: half.txt',
     );
   });
 

@@ -45,8 +45,13 @@ async function outcomeOf(at: {
 
 test.each([
   ['a base branch that is missing', { landing: { target: 'nowhere' } }, 'nowhere'],
-  ['a program that is missing', { agents: { plain: { command: ['no-such-program'] } } }, 'no-such-program'],
-  ['a command that the shell cannot find', { agents: { plain: { command: 'no-such-program --x' } } }, '127'],
+  // One that set-up commands might make is looked for when it starts.
+  [
+    'a program that is missing',
+    { agents: { plain: { command: ['./no-such-program'], workspace: { setup: ['true'] } } } },
+    'no-such-program',
+  ],
+  ['a command that the shell cannot find', { agents: { plain: { command: 'exec no-such-program' } } }, '127'],
 ])('%s', async (_, settings, reason) => {
   const outcome = await outcomeOf(repository(settings));
   expect(outcome).toMatchObject({ status: 'stuck', retries: 0, attempts: 1 });

@@ -148,7 +148,7 @@ describe('the gate', () => {
     expect(await of(refused)).not.toContain('task.crashed');
     expect(await of(crashed)).toContain('task.crashed');
     expect(await printed(['logs', refused, '--all'], scene.at)).toContain(
-      `${refused} is not finished. The worktree of ${refused} has 1 uncommitted file: r.txt\n`,
+      `${refused} is not finished. 1 uncommitted file: r.txt\n`,
     );
   });
 
@@ -160,7 +160,7 @@ describe('the gate', () => {
 
   test('says once for each task what is missing', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
-      `It needs you. The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt.\n    Commit what`,
+      `It needs you. Its agent stopped with 1 uncommitted file: left behind.txt.\n    Commit what`,
     );
     const shown = await printed(['show', id('dirty for ever')], scene.at);
     expect(shown).toMatch(/\n {4}1\. ended with uncommitted files after /);
@@ -206,7 +206,7 @@ describe('the gate', () => {
     expect(output).toContain('Idle: no task can start or land without you.');
     expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
     expect(output).toContain(
-      `    The worktree of ${id('dirty for ever')} has 1 uncommitted file: left behind.txt\n    → copse resume ${id('dirty for ever')}\n`,
+      `    Its agent stopped with 1 uncommitted file: left behind.txt\n    → copse resume ${id('dirty for ever')}\n`,
     );
   });
 });

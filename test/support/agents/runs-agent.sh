@@ -132,7 +132,7 @@ case ${COPSE_WORKTREE_BRANCH#*/} in
     ;;
   long*)
     write
-    while [ ! -e "$log.go" ] && [ ! -e "$log.$COPSE_ATTEMPT_ID.go" ]; do sleep 0.1; done
+    while [ ! -e "$log.go" ] && [ ! -e "$log.$COPSE_ATTEMPT_ID.go" ]; do sleep 0.3; done
     commit
     report '{"status": "finished"}'
     ;;

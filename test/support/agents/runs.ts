@@ -153,7 +153,7 @@ export class Run implements AsyncDisposable {
       const attempt = id && (await this.context.board.get('attempt', id));
       const hasWritten = this.said().some((line) => line.startsWith(`wrote ${task} ${id}-`));
       if (attempt?.process && hasWritten) return { ...attempt, process: attempt.process };
-      await sleep(20);
+      await sleep(50);
     }
   }
 
@@ -169,7 +169,7 @@ export class Run implements AsyncDisposable {
 
   /** Waits until it is so; the test's time limit is the only one. */
   async until(what: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await what())) await sleep(20);
+    while (!(await what())) await sleep(50);
   }
 
   async countEvents(type: BoardEvent['type']): Promise<number> {

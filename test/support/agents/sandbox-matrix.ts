@@ -39,7 +39,7 @@ export const requiresSandbox = process.env['COPSE_TEST_SANDBOX'] === 'required';
 
 function missing(): string | null {
   if (process.platform !== 'linux') return 'the matrix is for Linux';
-  if (modules === undefined) return 'sandbox-runtime is not installed: node scripts/install-agents.mjs';
+  if (modules === undefined) return 'sandbox-runtime is not installed: node scripts/install-packages.mjs';
   const programs = ['bwrap', 'socat', 'rg', 'tmux', 'ssh-agent'].filter((name) => !has(name));
   if (programs.length > 0)
     return `${programs.join(', ')} not found: apt install bubblewrap socat ripgrep tmux openssh-client`;
@@ -224,7 +224,7 @@ export class Around {
       ['', '.git-credentials'],
       ['', '.npmrc'],
       ['.cache/copse-teardown/other', 'secret.txt'],
-      ['.cache/copse-serve', '4747.header'],
+      ['.cache/copse-serve', '127.0.0.1-4747.header'],
     ] as const) {
       mkdirSync(path.join(home, folder), { recursive: true, mode: 0o700 });
       writeFileSync(path.join(home, folder, file), 'secret\n');

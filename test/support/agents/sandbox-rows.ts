@@ -74,7 +74,7 @@ const TABLE: readonly Row[] = [
     {
       'read another worktree': 'cat "$OTHER/secret.txt"',
       'read a worktree beside its own': 'cat "$MAIN/.worktrees/beside/secret.txt"',
-      'read the token of a server': 'cat "$HOME/.cache/copse-serve/4747.header"',
+      'read the token of a server': 'cat "$HOME/.cache/copse-serve/127.0.0.1-4747.header"',
       'read a checkout in which a teardown runs': 'cat "$HOME/.cache/copse-teardown/other/secret.txt"',
       'unlock its worktree': 'cp "$OWN/locked" x; rm "$OWN/locked"; mv x "$OWN/locked"',
       'write what git keeps about another worktree': 'echo x > "$COMMON/worktrees/other/intruder"',

@@ -29,7 +29,7 @@ const main = brand<BranchName>('main');
 const token = fencingToken(1);
 const MINUTE = 60_000;
 
-interface Story {
+export interface Story {
   readonly id: string;
   readonly title: string;
   readonly agent?: string;
@@ -63,7 +63,7 @@ export async function tell(
   await board.close();
 }
 
-function eventsOf(story: Story, now: number, node: NodeId): readonly BoardEvent[] {
+export function eventsOf(story: Story, now: number, node: NodeId): readonly BoardEvent[] {
   const { minutes, end } = story;
   const of: StoryOf = {
     id: brand<TaskId>(`cp-${story.id}`),
@@ -125,7 +125,7 @@ const completed = (of: StoryOf, summary?: string): readonly BoardEvent[] => [
 ];
 
 /** How a story ends. */
-const ends = {
+export const ends = {
   running: () => [],
   asking: ({ session, at }: StoryOf) => [
     {
@@ -166,6 +166,15 @@ const ends = {
         'It conflicts with main in src/a.ts:\n  <<<<<<< ours\n  one\n  =======\n  other\n  >>>>>>> theirs',
     },
   ],
+  queued: (of: StoryOf) => {
+    const landing = brand<LandingId>(`la-${of.id}`);
+    const { attempt, at } = of;
+    return [
+      ...completed(of, 'Done as asked'),
+      { type: 'landing.queued', id: landing, at, task: of.id, target: main, attempt, head: commit },
+      { type: 'task.queued', id: of.id, at, landing },
+    ];
+  },
   failed: (of: StoryOf) => [
     ended(of, 'crashed'),
     { type: 'session.interrupted', id: of.session, at: of.at, because: 'crashed' },

@@ -194,7 +194,7 @@ export class Model {
       case 'crash':
         return outcomes.decideCrash(task, token, 'the process is gone', now, policy.retry);
       case 'fail':
-        return outcomes.decideFail(task, token, 'There are uncommitted changes.', now);
+        return outcomes.decideFail(task, token, 'Its agent left uncommitted changes.', now);
       case 'park':
         return outcomes.decidePark(
           task,

@@ -1,7 +1,7 @@
 /**
  * Killed at every step of preparing and removing, and in the recovery once more at every step. Repeating the same command
- * is all the recovery there is; after that nothing is lost and git is sound. In the short version most throw at the step
- * instead, and each step meets two others in the recovery.
+ * is all the recovery there is; after that nothing is lost and git is sound. Most throw at the step instead, and each step meets
+ * two in the recovery: itself and one other. With COPSE_STRIDE=1 each is killed, and meets every step.
  */
 
 import { rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { preparationSteps } from '../../../packages/copse/src/workspaces/rules/preparation.ts';
 import { newArea } from '../../support/cli.ts';
 import { interruptAt, isInterrupted } from '../../support/workspaces/interrupted.ts';
-import { isKilled, isLong } from '../../support/long.ts';
+import { isKilled } from '../../support/long.ts';
 import { forEachAtOnce, runWorker } from '../../support/workspaces/workspace-processes.ts';
 import {
   Project,
@@ -32,10 +32,16 @@ const AT_ONCE = 2;
 const area = newArea();
 vi.setConfig({ testTimeout: 240_000 });
 
+const isEveryPair = process.env['COPSE_STRIDE'] === '1';
+
+/** Each step with itself and with one other, near for some and far for others. */
 const pairs = (steps: readonly string[]) =>
   steps.flatMap((first, at) =>
     steps
-      .filter((_, other) => isLong || (other - at + steps.length) % steps.length < 2)
+      .filter((_, other) => {
+        const distance = (other - at + steps.length) % steps.length;
+        return isEveryPair || distance === 0 || distance === 1 + (at % (steps.length - 1));
+      })
       .map((second) => ({ first, second })),
   );
 
@@ -48,7 +54,7 @@ interface Kills {
 it('killed at a step and in the recovery at another, a preparation is finished by the next one', async () => {
   await using project = await Project.open(newProject(path.join(area, 'prepare steps')));
   const kills = pairs(preparationSteps.filter((step) => step !== 'set_aside'));
-  expect(kills).toHaveLength(isLong ? 25 : 10);
+  expect(kills).toHaveLength(isEveryPair ? 25 : 10);
   await forEachAtOnce(kills, AT_ONCE, async (one) => {
     const task = await project.addTask();
     await killTwice(project, task, 'prepare', one);

@@ -1,6 +1,6 @@
 /**
  * Whole lives under random kills: process groups that prepare, work, stage, commit, remove, reset and undo, several tasks
- * in one repository, each killed at a random moment and started again, until there were 300 kills; 30 in the short version.
+ * in one repository, each killed at a random moment and started again, until there were 25 kills, 15 in the short version.
  *
  * An agent says what is complete, and from then on that must be found: in a worktree, in the trash or behind a ref. At the
  * end no task is stuck. COPSE_FAULT_SEED repeats a run (though not the moments), COPSE_FAULT_KILLS makes it longer.
@@ -20,7 +20,7 @@ import { Worker } from '../../support/workspaces/workspace-processes.ts';
 import { Project, everythingIn, expectSound, newProject } from '../../support/workspaces/workspaces.ts';
 
 const TASKS = 4;
-const KILLS = often({ short: 30, long: 50, variable: 'COPSE_FAULT_KILLS' });
+const KILLS = often({ short: 15, long: 25, variable: 'COPSE_FAULT_KILLS' });
 const seed = Number(process.env['COPSE_FAULT_SEED'] ?? Date.now() % 1_000_000);
 /** What a worker says before it is killed, at most; a whole turn is about fifteen lines. */
 const LONGEST_LIFE = 16;

@@ -260,7 +260,7 @@ describe('a removal', () => {
     expect(decide({ uncommitted: 1, unmerged: 2, operation: 'merge', branch: 'unmerged' })).toEqual({
       kind: 'question',
       question:
-        'Remove the worktree of cp-0001? It has 1 uncommitted change, 2 unmerged commits and an unfinished merge. A removal keeps this on its branch or as a rescue.',
+        'Remove the worktree of cp-0001? It has 1 uncommitted change, 2 unmerged commits and an unfinished merge. A removal keeps commits on the branch, and uncommitted files as a rescue.',
     });
   });
 

@@ -186,7 +186,10 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('on a terminal', () =>
     for (const [turn, { how, code }] of ends.entries()) {
       pane.type(`clear; "$NODE" "$CLI" ${command} --watch; echo "end ${turn} with $?"\n`);
       await pane.untilText(shows);
-      expect(pane.modes()).toEqual({ isAlternate, isCursorVisible: false });
+      // The text of the turn before may still be there.
+      await expect
+        .poll(() => pane.modes(), { timeout: 20_000 })
+        .toEqual({ isAlternate, isCursorVisible: false });
       // Keys that mean nothing are not written over the view.
       pane.type('xyz');
       how(await pane.pidOf(isWatch));

@@ -4,12 +4,12 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 
-import { tryFileLock, withFileLock } from '../../../packages/copse/src/git/lock.ts';
-import { openPool } from '../../../packages/copse/src/workspaces/git/pool/pool.ts';
-import { filesOf } from '../../../packages/copse/src/git/refs/refs.ts';
-import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
-import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import type { Leftover, Pool } from '../../../packages/copse/src/workspaces/ports/pool.ts';
+import { tryFileLock, withFileLock } from '../../../../packages/copse/src/git/lock.ts';
+import { openPool } from '../../../../packages/copse/src/workspaces/git/pool/pool.ts';
+import { filesOf } from '../../../../packages/copse/src/git/refs/refs.ts';
+import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { type CommitId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
+import type { Leftover, Pool } from '../../../../packages/copse/src/workspaces/ports/pool.ts';
 
 export interface PoolJob {
   readonly repository: string;
