@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const LIMITS_KB = {
   'README.md': 8,
-  'SECURITY.md': 8,
+  'SECURITY.md': 12,
   'docs/ARCHITECTURE.md': 20,
   'docs/GLOSSARY.md': 10,
 };

@@ -25,7 +25,7 @@ process.exitCode = problems.length > 0 ? 1 : 0;
 
 function checkFolders() {
   const counts = new Map();
-  for (const top of ['packages/copse/src', 'test', 'bench', 'scripts']) {
+  for (const top of ['packages/copse/src', 'packages/web/src', 'test', 'bench', 'scripts']) {
     for (const file of filesIn(path.join(root, top))) {
       const folder = path.posix.join(top, path.posix.dirname(file));
       counts.set(folder, (counts.get(folder) ?? 0) + 1);

@@ -13,16 +13,18 @@ const bin = join(root, 'node_modules', '.bin');
 
 const PARTS = {
   types: ['tsc', '--pretty', 'false'],
+  'web types': ['tsc', '--project', 'packages/web', '--pretty', 'false'],
   lint: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'],
   format: ['oxfmt', '--check'],
   boundaries: ['node', 'scripts/check-boundaries.mjs'],
   rooms: ['node', 'scripts/check-rooms.mjs'],
   'dead code': ['knip', '--no-progress'],
   documents: ['node', 'scripts/check-documents.mjs'],
+  'web files': ['node', 'scripts/web/check-sizes.mjs'],
 };
 
 /** Checks whose output is figures that people want to see. */
-const MEASURES = new Set(['rooms', 'documents']);
+const MEASURES = new Set(['rooms', 'documents', 'web files']);
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));

@@ -5,7 +5,7 @@
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
-const EMPTY = 'const shape: Shape | null = null;';
+const EMPTY = 'const shape = (): Shape | null => null;';
 const NO_DEFAULTS = 'const defaults: string | null = null;';
 
 /** A bundler plugin: puts the shape where the sources have none. */
@@ -21,7 +21,7 @@ export function configShape() {
       const text = JSON.stringify(JSON.stringify(shapeOf(configSchema, rules)));
       const defaults = JSON.stringify(defaultsOf(configSchema));
       const filled = code
-        .replace(EMPTY, () => `const shape = JSON.parse(${text});`)
+        .replace(EMPTY, () => `const shape = () => JSON.parse(${text});`)
         .replace(NO_DEFAULTS, () => `const defaults = ${defaults};`);
       return { code: filled, map: null };
     },
