@@ -233,7 +233,7 @@ describe('it listens only on this machine without TLS', () => {
     const missing = await copse(['serve', '--tls-cert', 'none.pem', '--tls-key', 'none.pem'], { cwd });
     expect(missing).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('none.pem cannot be read') as string,
+      stderr: expect.stringContaining('There is no file none.pem.') as string,
     });
     writeFileSync(path.join(cwd, 'text.pem'), 'text\n');
     const argv = ['serve', '--tls-cert', 'text.pem', '--tls-key', 'text.pem'];

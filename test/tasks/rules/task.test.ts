@@ -417,7 +417,7 @@ describe('dependencies', () => {
       refusal: {
         code: 'has_dependants',
         reason: 'Cannot delete cp-0001: cp-0000 waits for it.',
-        next: ['copse edit cp-0000 --not-depends cp-0001', 'copse delete cp-0001 --unlink'],
+        next: ['copse edit cp-0000 --not-depends cp-0001 # to start cp-0000 without it', 'copse delete cp-0001 --unlink # to delete it all the same'],
       },
     });
   });

@@ -214,7 +214,7 @@ describe('copse cleanup', () => {
     expect(first.removed.map(({ task }) => task)).toEqual([clean.task]);
     expect(first.kept).toMatchObject([{ task: dirty.task }, { task: running.task }]);
     expect(first.kept[0]?.reason).toContain('unmerged commit');
-    expect(first.kept[1]?.reason).toContain('in_progress');
+    expect(first.kept[1]?.reason).toContain('in progress');
 
     const forced = await answer<CleanUpDocument>(['cleanup', '--force'], at);
     expect(forced.removed).toMatchObject([{ task: dirty.task, branchDeleted: false }]);

@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 1_000;
 
 let isAhead = false;
 
-/** Loads what nobody asked for yet: if it is not there, nothing is loaded again under the hands of a person. */
+/** Loads what no person asked for yet: if it is not there, nothing is loaded again under the hands of a person. */
 export async function loadAhead(load: () => Promise<unknown>): Promise<void> {
   isAhead = true;
   try {

@@ -119,7 +119,7 @@ export function useAnswer<N extends OperationName>(
     enabled: isEnabled,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
     placeholderData: (before) => before,
-    // Nobody heard of the events that came while no component showed it.
+    // No component heard of the events that came while none showed it.
     staleTime: ({ state }) => (state.dataUpdatedAt > live.changedAtMs ? FRESH_MS : 0),
   });
 }

@@ -86,7 +86,7 @@ export class Live {
     if (this.#isStarted) return;
     this.#isStarted = true;
     addEventListener('online', () => this.hurry());
-    // The connection may be to this very machine, and go on: it is tried again at once.
+    // The connection may be to this very machine, and go on: it is retried at once.
     addEventListener('offline', () => {
       if (this.#connection === 'live') this.#later();
     });

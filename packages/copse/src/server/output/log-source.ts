@@ -77,7 +77,7 @@ export class LogSource implements OutputSource {
     if (!isSame || (this.#looksAfterEnd ?? 0) > LAST_LOOKS) this.#waiting.wakeAll();
   }
 
-  /** A log that the agent made unreadable is shown as none: a look is nobody's request, and its error would end the server. */
+  /** A log that the agent made unreadable is shown as none: no request waits for it, and its error would end the server. */
   #sizeNow(): number {
     try {
       return this.#logs.find(this.#name)?.bytes ?? 0;

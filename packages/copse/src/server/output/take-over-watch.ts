@@ -58,7 +58,7 @@ export class TakeOverWatch {
     const timer = setTimeout(() => {
       this.#timers.delete(session);
       this.#giveBack(session).catch((error: unknown) => {
-        this.#options.onProblem(`A terminal could not be given back, and is tried again: ${String(error)}`);
+        this.#options.onProblem(`A terminal could not be given back; retrying: ${String(error)}`);
         if (!this.#isClosed) this.#wait(session);
       });
     }, this.#options.afterMs);

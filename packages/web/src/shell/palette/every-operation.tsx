@@ -198,7 +198,7 @@ function FieldInput({ field, value, hasFocus, onChange, onFile }: FieldProps) {
   );
 }
 
-/** Names of records that fit: nobody types an id that the page knows. */
+/** Names of records that fit, so that a person need not type an id that the page knows. */
 function Known({ id, name, text }: { readonly id: string; readonly name: string; readonly text: string }) {
   const tasks = useRecords('task');
   const nodes = useRecords('node');

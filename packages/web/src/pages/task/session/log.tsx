@@ -83,7 +83,7 @@ const NEAR_END = 40;
 
 const STATES = {
   live: '● live',
-  away: '○ no connection: it is tried again',
+  away: '○ no connection: retrying',
   ended: '■ ended',
 } as const;
 

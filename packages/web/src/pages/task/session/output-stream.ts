@@ -42,7 +42,7 @@ export interface OutputListener {
   readonly onEnd: (reason: string) => void;
   /** It cannot be shown. */
   readonly onRefused: (refusal: Refusal) => void;
-  /** It is tried again. */
+  /** It is retried. */
   readonly onAway: () => void;
   /** An input did not reach the agent. */
   readonly onInputRefused?: (refusal: Refusal) => void;

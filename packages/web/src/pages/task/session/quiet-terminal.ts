@@ -1,7 +1,7 @@
 /**
  * A terminal that only shows. A program can ask a terminal who it is, where its cursor is or which colours it has, and the
  * answer arrives as if it were typed: tmux has answered already, and a second answer is input that no person typed. Links and
- * titles of a program lead nowhere. What a person types is told; the page decides what becomes of it.
+ * titles of a program lead nowhere. What a person types is told; the page decides what to do with it.
  */
 
 import { type ITheme, Terminal } from '@xterm/xterm';

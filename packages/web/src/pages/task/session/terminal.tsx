@@ -148,8 +148,8 @@ const LONGEST_AGAIN_MS = 30_000;
 const STATES = {
   opening: '○ opening …',
   live: '● live',
-  away: '○ no connection: it is tried again',
-  none: '○ no terminal: it is tried again.',
+  away: '○ no connection: retrying',
+  none: '○ no terminal: retrying.',
 } as const;
 
 /** How much a flood left out is not known; its gap counts one byte. */
