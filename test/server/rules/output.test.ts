@@ -217,6 +217,6 @@ test('a terminal that could not be given back, because the board was away, is gi
   watch.opened(session);
   watch.closed(session);
   await expect.poll(() => given).toEqual([task]);
-  expect(told).toEqual([expect.stringContaining('is tried again')]);
+  expect(told).toEqual([expect.stringContaining('retrying')]);
   watch.close();
 });

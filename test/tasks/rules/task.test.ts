@@ -417,7 +417,10 @@ describe('dependencies', () => {
       refusal: {
         code: 'has_dependants',
         reason: 'Cannot delete cp-0001: cp-0000 waits for it.',
-        next: ['copse edit cp-0000 --not-depends cp-0001 # to start cp-0000 without it', 'copse delete cp-0001 --unlink # to delete it all the same'],
+        next: [
+          'copse edit cp-0000 --not-depends cp-0001 # to start cp-0000 without it',
+          'copse delete cp-0001 --unlink # to delete it all the same',
+        ],
       },
     });
   });

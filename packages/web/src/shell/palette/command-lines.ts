@@ -49,7 +49,9 @@ export const commandLines: Readonly<Record<OperationName, string | Nowhere>> = {
   'stats.show': 'stats --weeks=<weeks>',
   'task.finish': 'finish <task> --no-changes?noChanges --summary=<summary>',
   'task.stuck': 'stuck <task> --reason=<reason>',
-  'task.phase': { nowhere: 'An agent reports how far it is; a person who works by hand has no phases to report.' },
+  'task.phase': {
+    nowhere: 'An agent reports how far it is; a person who works by hand has no phases to report.',
+  },
   'task.heartbeat': { nowhere: 'A process says that it lives. What a person works on by hand has no lease.' },
   'task.notify': { nowhere: 'The program of an agent reports that it waits for a person.' },
   'session.take_over': 'take-over <task>',
