@@ -1,0 +1,34 @@
+/** Which messages are shown: the last one, and every problem until a person closes it. A problem may hold the only copy of a text. */
+
+export interface Toast {
+  readonly text: string;
+  readonly isProblem?: boolean;
+  /** Commands that a person may type next. */
+  readonly next?: readonly string[];
+  readonly undo?: { readonly label: string; readonly run: () => void };
+}
+
+export interface ShownToasts {
+  /** The oldest first. */
+  readonly problems: readonly Toast[];
+  readonly last: Toast | undefined;
+}
+
+export const noToasts: ShownToasts = { problems: [], last: undefined };
+
+export function withToast({ problems, last }: ShownToasts, toast: Toast): ShownToasts {
+  if (!toast.isProblem) return { problems, last: toast };
+  const others = problems.filter((one) => textOf(one) !== textOf(toast));
+  return { problems: [...others, toast], last };
+}
+
+export function withoutToast({ problems, last }: ShownToasts, toast: Toast): ShownToasts {
+  return {
+    problems: problems.filter((one) => one !== toast),
+    last: last === toast ? undefined : last,
+  };
+}
+
+function textOf({ text, next = [] }: Toast): string {
+  return [text, ...next].join('\n');
+}
