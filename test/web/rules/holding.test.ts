@@ -94,6 +94,7 @@ test('a refusal brings the need back, with its text in the field and in the mess
   expect(isShown(100)).toBe(true);
   expect(holding.fields.now.get(key)?.text).toBe('The first');
   expect(toasts.at(-1)).toStrictEqual({
+    about: key,
     text: 'The server is away.',
     isProblem: true,
     next: ["copse restart cp-a --answer 'The first'"],
@@ -106,10 +107,23 @@ test('a text for what was answered elsewhere is in a message that stays', async 
   await settle(({ answer }) => answer(list(100, [])));
   expect(names()).toStrictEqual(['inbox.list']);
   expect(toasts.at(-1)).toStrictEqual({
+    about: key,
     text: 'cp-a was answered elsewhere. Your text was not sent.',
     isProblem: true,
     next: ['copse why cp-a', "copse restart cp-a --answer 'The first'"],
   });
+});
+
+test('an answer elsewhere leaves the button that takes a newer answer back', async () => {
+  const { holding, toasts, list, settle } = scene();
+  const other: GivenAnswer = { ...given, need: { ...need, task: 'cp-b' }, answer: 'restart', text: '' };
+  const next: GivenAnswer = { ...other, need: { ...need, task: 'cp-c' } };
+  holding.takeBack();
+  const say = (toast: Toast) => toasts.push(toast);
+  holding.hold(other, say);
+  holding.hold(next, say);
+  await settle(({ answer }) => answer(list(100, [])));
+  expect(toasts.at(-1)).toMatchObject({ text: 'cp-b was answered elsewhere.', isProblem: true });
 });
 
 test('a long answer is sent without a promise for a page that is gone', async () => {

@@ -19,11 +19,19 @@ const other: Toast = {
   next: ["copse restart cp-b --answer 'Yes'"],
 };
 
+const failed: Toast = { ...refused, about: 'cp-a' };
+
 test.each<[string, readonly Toast[], readonly Toast[]]>([
   ['the last one is shown', [{ text: 'earlier' }, done], [done]],
   ['a problem stays when something else is done', [refused, done], [refused, done]],
   ['a problem does not replace what can be undone', [done, refused], [refused, done]],
   ['each problem stays', [refused, other], [refused, other]],
+  ['a problem replaces what was said of the same', [{ ...done, about: 'cp-a' }, failed], [failed]],
+  [
+    'a problem of another does not',
+    [{ ...done, about: 'cp-b' }, failed],
+    [failed, { ...done, about: 'cp-b' }],
+  ],
   ['the same problem is shown once', [refused, other, { ...refused }], [other, refused]],
 ])('%s', (_, toasts, expected) => {
   let shown = noToasts;

@@ -2,6 +2,8 @@
 
 export interface Toast {
   readonly text: string;
+  /** What it is about: its problem replaces what was said of it before. */
+  readonly about?: string;
   readonly isProblem?: boolean;
   /** Commands that a person may type next. */
   readonly next?: readonly string[];
@@ -19,7 +21,8 @@ export const noToasts: ShownToasts = { problems: [], last: undefined };
 export function withToast({ problems, last }: ShownToasts, toast: Toast): ShownToasts {
   if (!toast.isProblem) return { problems, last: toast };
   const others = problems.filter((one) => textOf(one) !== textOf(toast));
-  return { problems: [...others, toast], last };
+  const isOver = toast.about !== undefined && toast.about === last?.about;
+  return { problems: [...others, toast], last: isOver ? undefined : last };
 }
 
 export function withoutToast({ problems, last }: ShownToasts, toast: Toast): ShownToasts {

@@ -56,6 +56,7 @@ export class Holding {
     this.#timer = setTimeout(() => this.doNow(), HOLD_MS);
     const { label } = answerWords[given.answer];
     say({
+      about: keyOf(given.need),
       text: `${given.need.task}: ${label}, in ${HOLD_MS / 1_000} s.`,
       next: [commandOfAnswer(given)],
       undo: { label: 'Take it back (u)', run: () => this.takeBack() },
@@ -141,20 +142,22 @@ export class Holding {
     this.#set(given, undefined);
     // With the text that was typed, so that it is not lost.
     const next = [...(error instanceof Problem ? error.next : []), commandOfAnswer(given)];
-    this.#say({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
+    this.#sayProblem(given, error instanceof Error ? error.message : String(error), next);
   }
 
   #sayElsewhere(given: GivenAnswer): void {
     const { task } = given.need;
     const why = `copse why ${task}`;
     const text = `${task} was answered elsewhere.`;
-    if (given.text === '') this.#say({ text, next: [why] });
-    else
-      this.#say({
-        text: `${text} Your text was not sent.`,
-        isProblem: true,
-        next: [why, commandOfAnswer(given)],
-      });
+    if (given.text !== '')
+      this.#sayProblem(given, `${text} Your text was not sent.`, [why, commandOfAnswer(given)]);
+    // It must not replace the toast that takes a newer answer back.
+    else if (this.#held !== undefined) this.#sayProblem(given, text, [why]);
+    else this.#say({ text, next: [why] });
+  }
+
+  #sayProblem({ need }: GivenAnswer, text: string, next: readonly string[]): void {
+    this.#say({ about: keyOf(need), text, isProblem: true, next });
   }
 
   /** The toast of a newer answer has the button that takes it back. */
