@@ -11,8 +11,7 @@ import type { ShownNeed } from './answering.ts';
 import styles from './inbox.module.css';
 import { type Reading, readingOf } from './keys.ts';
 import type { Row } from './rows.ts';
-import { useTabMap } from './tab-map.ts';
-import { useHolding } from './use-holding.ts';
+import { useHolding, useTabMap } from './use-holding.ts';
 
 export interface About {
   readonly shown: ShownNeed;

@@ -24,8 +24,7 @@ import { brief } from '../../parts/clipped.ts';
 import styles from './inbox.module.css';
 import { type Choice, decideChoice, decidePress } from './keys.ts';
 import type { Row } from './rows.ts';
-import { useTabMap } from './tab-map.ts';
-import { useHolding } from './use-holding.ts';
+import { useHolding, useTabMap } from './use-holding.ts';
 
 interface NeedRowProps {
   readonly row: Row;

@@ -1,7 +1,5 @@
 /** What a tab remembers by need, also while another page is open. */
 
-import { useSyncExternalStore } from 'react';
-
 export class TabMap<V> {
   readonly #listeners = new Set<() => void>();
   #now: ReadonlyMap<string, V> = new Map();
@@ -19,8 +17,4 @@ export class TabMap<V> {
     this.#now = next;
     for (const listener of this.#listeners) listener();
   }
-}
-
-export function useTabMap<V>(map: TabMap<V>): ReadonlyMap<string, V> {
-  return useSyncExternalStore(map.subscribe, () => map.now);
 }

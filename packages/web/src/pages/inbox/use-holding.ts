@@ -1,12 +1,19 @@
 /** The answers that are held in this tab, and what ends that: the page is hidden, or closed. */
 
+import { useSyncExternalStore } from 'react';
+
 import type { Client } from '../../api/client.ts';
 import { useDesk } from '../../store/hooks.tsx';
 import { Holding } from './holding.ts';
 import { isLostWithPage } from './sending.ts';
+import type { TabMap } from './tab-map.ts';
 
 export function useHolding(): Holding {
   return holdingOf(useDesk().client);
+}
+
+export function useTabMap<V>(map: TabMap<V>): ReadonlyMap<string, V> {
+  return useSyncExternalStore(map.subscribe, () => map.now);
 }
 
 const holdings = new WeakMap<Client, Holding>();

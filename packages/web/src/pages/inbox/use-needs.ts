@@ -5,8 +5,7 @@ import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { useAnswer } from '../../store/hooks.tsx';
 import { allRows } from './rows.ts';
 import { isHidden } from './sending.ts';
-import { useTabMap } from './tab-map.ts';
-import { useHolding } from './use-holding.ts';
+import { useHolding, useTabMap } from './use-holding.ts';
 
 export function useNeeds() {
   const asked = useAnswer('inbox.list', {}, { about: ['task', 'session', 'landing', 'queue'] });
