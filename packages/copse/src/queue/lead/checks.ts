@@ -108,8 +108,9 @@ export class CheckRuns {
     return [...this.#running.values()].map(({ slot }) => slot);
   }
 
-  get isEmpty(): boolean {
-    return this.#running.size === 0;
+  /** No check runs, and every end was taken: one that came during a look is left to the next. */
+  get isIdle(): boolean {
+    return this.#running.size === 0 && this.#ended.length === 0;
   }
 
   start(run: RunToStart): void {

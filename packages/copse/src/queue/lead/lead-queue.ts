@@ -20,7 +20,7 @@
  *             → changed    something landed or changed
  *             → unchanged  otherwise
  *   changed   → looking, at once after a landing, else after a pause that grows
- *   unchanged → ended      no check is running and none is retried soon
+ *   unchanged → ended      no check is running or has just ended, and none is retried soon
  *             → looking    when a check ends, the board changes, or after a while
  */
 
@@ -160,7 +160,7 @@ class QueueLeader implements Leading {
   async #sleep(): Promise<Status> {
     const { clock, policy } = this.context;
     const { signal } = this.options;
-    if (this.runs.isEmpty && !(await this.#isRetriedSoon())) return { kind: 'ended', because: 'idle' };
+    if (this.runs.isIdle && !(await this.#isRetriedSoon())) return { kind: 'ended', because: 'idle' };
     this.options.onBusy?.();
     await clock.sleep(policy.landing.lookEveryMs, AbortSignal.any([signal, this.#woken.signal]));
     await clock.sleep(policy.orchestration.gatherMs, signal);
