@@ -1,6 +1,6 @@
 /** What a reviewer sees of a patch is what the server's list of files says, or the page says that it is not. */
 
-import { chmodSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import fc from 'fast-check';
@@ -160,6 +160,14 @@ describe('a patch that is not that of the list', () => {
     const { files, text } = await twoFiles();
     expect(splitPatch(text, files, true).mismatch).toBeNull();
     expect(splitPatch(change(text), files, true).mismatch).toBe(mismatch);
+  });
+
+  test('is told when names that are not UTF-8 look the same', async () => {
+    const { files, text } = await changeOf({}, (folder) => {
+      for (const end of [0xfe, 0xff])
+        writeFileSync(Buffer.concat([Buffer.from(`${folder}/n`), Buffer.from([end])]), `${end}\n`);
+    });
+    expect(splitPatch(text, files, true).mismatch).toBe('two files look like n\ufffd');
   });
 
   test('is told of a page too, and what comes on a later page is only missing', async () => {

@@ -19,6 +19,8 @@ export interface Hunk {
   readonly deleted: number;
   /** As many unchanged lines come before its first changed one. */
   readonly lead: number;
+  /** Characters of its longest line, without sign and line feed. */
+  readonly longest: number;
   /** With its header; each line with its line feed. */
   readonly text: string;
   /** It has as many lines as its header says. */
@@ -110,7 +112,7 @@ function hunkAt(text: string, from: number): Hunk {
   const [, start = '0', count = '1', startAfter = '0', countAfter = '1'] = found ?? [];
   const before = { start: Number(start), count: Number(count) };
   const after = { start: Number(startAfter), count: Number(countAfter) };
-  let [inserted, deleted, unchanged, lead, others] = [0, 0, 0, 0, 0];
+  let [inserted, deleted, unchanged, lead, others, longest] = [0, 0, 0, 0, 0, 0];
   let at = from + first.length;
   while (at < text.length && !text.startsWith('@@ ', at)) {
     const sign = text[at];
@@ -119,15 +121,17 @@ function hunkAt(text: string, from: number): Hunk {
     else if (sign === ' ') unchanged += 1;
     else if (sign !== '\\') others += 1;
     if (inserted + deleted === 0) lead = unchanged;
-    const end = text.indexOf('\n', at);
-    at = end === -1 ? text.length : end + 1;
+    const found = text.indexOf('\n', at);
+    const end = found === -1 ? text.length : found;
+    longest = Math.max(longest, end - at - 1);
+    at = end + 1;
   }
   const isWhole =
     found !== null &&
     others === 0 &&
     deleted + unchanged === before.count &&
     inserted + unchanged === after.count;
-  return { before, after, inserted, deleted, lead, text: text.slice(from, at), isWhole };
+  return { before, after, inserted, deleted, lead, longest, text: text.slice(from, at), isWhole };
 }
 
 function lineAt(text: string, from: number): string {

@@ -27,6 +27,8 @@ export interface FilePatch {
   /** What the file is, if it is or was not just a file: executable, a symbolic link, a submodule. */
   readonly kind: string | null;
   readonly isBinary: boolean;
+  /** It has lines that are longer than what is shown of a line. */
+  readonly isCut: boolean;
   readonly hunks: readonly Hunk[];
   /** Null: it has no lines to show. */
   readonly text: string | null;
@@ -45,11 +47,14 @@ export function splitPatch(text: string, files: readonly ChangedFile[], isWhole:
   // The last one may go on on the next page.
   const sections = (isWhole ? texts : texts.slice(0, -1)).map(sectionOf);
   const patches: FilePatch[] = [];
+  const paths = new Set<string>();
   let at = 0;
   for (const file of files) {
     const own = sections.slice(at, at + sectionCount(file));
     if (own.length < sectionCount(file)) break;
-    const problem = mismatchOf(file, own);
+    // Names that are not UTF-8 can look the same, and the view knows a file by its name.
+    const problem = paths.has(file.path) ? `two files look like ${shownPath(file.path)}` : mismatchOf(file, own);
+    paths.add(file.path);
     if (problem !== null) return { patches, missing: files.length - patches.length, mismatch: problem };
     patches.push(filePatch(file, own));
     at += own.length;
@@ -96,6 +101,7 @@ function filePatch(file: ChangedFile, sections: readonly Section[]): FilePatch {
     contentKey: `${id ?? `${file.change}:${file.from ?? ''}`} ${modes.after ?? ''}`,
     kind: kindText(modes),
     isBinary: sections.some(({ isBinary }) => isBinary),
+    isCut: hunks.some(({ longest }) => longest > LONGEST_LINE),
     hunks,
     text: lines === '' ? null : `${(sections[0]?.header ?? []).join('\n')}\n${lines}`,
   };
@@ -111,7 +117,8 @@ function joined(sections: readonly Section[]): readonly Hunk[] {
   const bodies = hunks.map(({ text }) => text.slice(text.indexOf('\n') + 1));
   const text = first + bodies.join('');
   const [deleted, inserted] = [before.count, after.count];
-  return [{ before, after, inserted, deleted, lead: 0, text, isWhole: true }];
+  const longest = Math.max(one.longest, other.longest);
+  return [{ before, after, inserted, deleted, lead: 0, longest, text, isWhole: true }];
 }
 
 interface Modes {

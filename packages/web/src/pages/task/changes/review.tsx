@@ -133,7 +133,7 @@ export function Review(props: ReviewProps) {
         </p>
       )}
       {mismatch !== null && <Mismatch task={task.id} mismatch={mismatch} />}
-      <Warnings latest={latest} />
+      <Warnings task={task.id} latest={latest} patches={patches} />
       <div className={styles.columns}>
         <FileTree files={change.files} patches={patches} kept={kept} selected={selected} onSelect={select} />
         <section className={styles.diff} aria-label="Differences">

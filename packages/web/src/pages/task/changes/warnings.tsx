@@ -1,16 +1,27 @@
 /** What a reviewer must know beside the differences. */
 
-import { counted, shown as safe, shownPath } from '../../../../../copse/src/kernel/text.ts';
+import { counted, named, shown as safe, shownPath } from '../../../../../copse/src/kernel/text.ts';
 import styles from './changes.module.css';
 import type { ReviewPage } from './pages.ts';
+import type { FilePatch } from './patch.ts';
 
-export function Warnings({ latest }: { readonly latest: ReviewPage }) {
+interface WarningsProps {
+  readonly task: string;
+  readonly latest: ReviewPage;
+  readonly patches: readonly FilePatch[];
+}
+
+export function Warnings({ task, latest, patches }: WarningsProps) {
+  const cut = patches.filter(({ isCut }) => isCut).map(({ name }) => name);
   const { change, uncommitted, before, accept, checks, target } = latest;
   const conflicts = change?.conflicts ?? [];
   const lines = [
     ...(before === null ? [] : [safe(before)]),
     ...(conflicts.length > 0
       ? [`It conflicts with ${safe(target ?? 'its target')}: ${conflicts.map(shownPath).join(', ')}`]
+      : []),
+    ...(cut.length > 0
+      ? [`Long lines are cut here in ${named(cut)}. To read them whole: copse review ${task}`]
       : []),
     ...(uncommitted > 0 ? [`${counted(uncommitted, 'uncommitted file')} would not land.`] : []),
     ...(accept.commands > 0
