@@ -11,7 +11,8 @@ describe('a patch in colour', () => {
     ['diff --git a/a.js b/a.js', '--- a/a.js', '+++ b/a.js', `@@ -0,0 +1,${lines.length} @@`]
       .concat(lines.map((line) => `+${line}`))
       .join('\n');
-  const styled = (text: string) => colouredPatch(text, (style, line) => `<${style}>${line}`).split('\n');
+  const styled = (text: string) =>
+    colouredPatch(text, (style, line) => `<${String(style)}>${line}`).split('\n');
 
   test('an added line is one, whatever it begins like', () => {
     expect(styled(patch('++ b/other.js', '@@ -1 +1 @@', 'diff --git a/x b/x')).slice(3)).toStrictEqual([

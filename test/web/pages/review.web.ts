@@ -25,14 +25,21 @@ afterAll(async () => {
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
 
 /** A long file that changes at lines 200 and 900 for a task in review. */
-async function inReview(): Promise<{ readonly scene: Scene; readonly id: string; readonly worktree: string }> {
+async function inReview(): Promise<{
+  readonly scene: Scene;
+  readonly id: string;
+  readonly worktree: string;
+}> {
   const scene = newScene(area, { sections: { landing: { policy: 'review' } } });
   writeFileSync(path.join(scene.folder, 'long.txt'), numbered(2_000).join('\n'));
   writeFileSync(path.join(scene.folder, 'then-a-link'), 'a file\n');
   scene.git('add', 'long.txt', 'then-a-link');
   scene.git('commit', '--quiet', '--message=chore: files');
-  const id = await scene.add('Long', `sed -i 's/^line 200$/changed/; s/^line 900$/also/' long.txt
-seq 1 4000 > new.txt; echo last words > zz.txt; git add --all; git commit --quiet --message='feat: long'`);
+  const id = await scene.add(
+    'Long',
+    `sed -i 's/^line 200$/changed/; s/^line 900$/also/' long.txt
+seq 1 4000 > new.txt; echo last words > zz.txt; git add --all; git commit --quiet --message='feat: long'`,
+  );
   await scene.up();
   return { scene, id, worktree: path.join(scene.folder, '.worktrees', id) };
 }
@@ -92,7 +99,8 @@ test('a comment begins where the file changes, and stays while the page scrolls 
   const diff = differences(page);
   await diff.getByText('changed', { exact: true }).first().waitFor();
   await page.keyboard.press('c');
-  await expect.poll(() => field(page).evaluate((one) => one === document.activeElement)).toBe(true);
+  await page.locator('textarea:focus').waitFor();
+  expect(await field(page).and(page.locator(':focus')).count()).toBe(1);
   const line = page.getByRole('spinbutton', { name: 'line' });
   expect(await line.inputValue()).toBe('200');
   await page.keyboard.type('vcj: why?');
@@ -137,6 +145,7 @@ test('a comment whose line is gone is shown below the change, and can be removed
   await page.getByText(/^Not sent yet · new.txt line 1 of commit/).waitFor();
   await page.getByRole('button', { name: 'Remove the comment on new.txt line 1' }).click();
   await page.getByRole('button', { name: 'Send back', exact: true }).waitFor();
+  expect(await page.getByText(/^Not sent yet/).count()).toBe(0);
   await page.context().close();
 });
 

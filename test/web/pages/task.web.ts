@@ -248,7 +248,9 @@ describe('hostile paths and contents', () => {
       .waitFor();
     await files(page).filter({ hasText: 'long.txt' }).click();
     await diff.getByText(/yyyy … \(1199000 more characters\)/).waitFor();
-    await page.getByText(`Long lines are cut here in long.txt. To read them whole: copse review ${id}`).waitFor();
+    await page
+      .getByText(`Long lines are cut here in long.txt. To read them whole: copse review ${id}`)
+      .waitFor();
     await page
       .getByText(String.raw`line\nfeed.txt`)
       .first()

@@ -53,7 +53,9 @@ export function splitPatch(text: string, files: readonly ChangedFile[], isWhole:
     const own = sections.slice(at, at + sectionCount(file));
     if (own.length < sectionCount(file)) break;
     // Names that are not UTF-8 can look the same, and the view knows a file by its name.
-    const problem = paths.has(file.path) ? `two files look like ${shownPath(file.path)}` : mismatchOf(file, own);
+    const problem = paths.has(file.path)
+      ? `two files look like ${shownPath(file.path)}`
+      : mismatchOf(file, own);
     paths.add(file.path);
     if (problem !== null) return { patches, missing: files.length - patches.length, mismatch: problem };
     patches.push(filePatch(file, own));
