@@ -154,6 +154,7 @@ describe('text shown on a terminal', () => {
     ['\u0000\u0007\u0008\u007f', '\\x00\\x07\\x08\\x7f'],
     ['a\ud800b', 'a\ufffdb'],
     ['😀 שלום', '😀 שלום'],
+    ['// note\u2028evil()\u2029', '// note\\u2028evil()\\u2029'],
     ['safe\u202etxt', 'safe\\u202etxt'],
     ['\u2067closed\u2069', '\u2067closed\u2069'],
     ['\u2067open\nnext', '\\u2067open\nnext'],

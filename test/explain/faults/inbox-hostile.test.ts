@@ -1,7 +1,7 @@
 /** `copse inbox` against agents that write what they like, two people at once, and a person in a hurry. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { isRepeat } from '../../../packages/copse/src/explain/rules/inbox/answer
 import { widthOfText } from '../../../packages/copse/src/cli/screen/screen.ts';
 import { inReview, reviewed, stuck } from '../../support/agents/needs.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { answer, newArea, printed } from '../../support/cli.ts';
+import { answer, git, newArea, printed } from '../../support/cli.ts';
 import { startSession } from '../../support/records/sessions.ts';
 import { typedInside } from '../../support/terminal-inside.ts';
 import { newProject, openForTest } from '../../support/workspaces/workspaces.ts';
@@ -113,6 +113,21 @@ describe('a hostile agent', () => {
     });
     expect(stdout).toBe(title);
     expect(existsSync(path.join(scene.folder, 'pwned'))).toBe(false);
+  });
+
+  test('one byte that is not UTF-8 does not hide its change', async () => {
+    const scene = newScene(area, reviewed);
+    const id = await inReview(scene, 'Bytes');
+    const worktree = path.join(scene.folder, '.worktrees', id);
+    writeFileSync(path.join(worktree, 'bytes.txt'), Buffer.from('caf\u00e9\n', 'latin1'));
+    git(worktree, 'add', '--all');
+    git(worktree, 'commit', '--quiet', '--message=feat: bytes');
+    const screen = await typedInside(['inbox'], scene.at, [
+      ['q quit', 'd'],
+      ['q quit', 'q'],
+    ]);
+    expect(screen).not.toContain('no commits to show');
+    expect(screen).toContain('+caf\ufffd');
   });
 
   test('no text of it begins a line of the terminal, and its length is told', async () => {

@@ -75,8 +75,15 @@ async function opened(page: Page, count: number): Promise<void> {
 
 /** The button that appears beside a line, as a person finds it with the mouse. */
 async function commentOn(page: Page, line: string, text: string): Promise<void> {
-  await page.getByText(line).first().hover();
-  await page.locator('[data-utility-button]').first().click();
+  const button = page.locator('[data-utility-button]').first();
+  // What is still scrolling moves away from the pointer.
+  await expect
+    .poll(async () => {
+      await page.getByText(line).first().hover();
+      return button.isVisible();
+    })
+    .toBe(true);
+  await button.click();
   await page.getByLabel('What should change here?').fill(text);
   await page.getByRole('button', { name: 'Add the comment' }).click();
 }
@@ -241,6 +248,9 @@ describe('hostile paths and contents', () => {
       .waitFor();
     await files(page).filter({ hasText: 'long.txt' }).click();
     await diff.getByText(/yyyy … \(1199000 more characters\)/).waitFor();
+    await page
+      .getByText(`Long lines are cut here in long.txt. To read them whole: copse review ${id}`)
+      .waitFor();
     await page
       .getByText(String.raw`line\nfeed.txt`)
       .first()

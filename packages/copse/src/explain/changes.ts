@@ -1,12 +1,12 @@
 /** Changed and ignored files, in words. */
 
-import { counted, shown } from '../kernel/text.ts';
+import { counted, shownPath } from '../kernel/text.ts';
 import type { ChangedFile, Diff } from '../workspaces/ports/worktrees.ts';
 
 export function fileLines(files: readonly ChangedFile[]): readonly string[] {
   return files.map(({ path, from, change, lines }) => {
     const counts = lines === null ? 'binary' : `+${lines.inserted} -${lines.deleted}`;
-    const name = from === null ? shown(path) : `${shown(from)} → ${shown(path)}`;
+    const name = from === null ? shownPath(path) : `${shownPath(from)} → ${shownPath(path)}`;
     return `${change.padEnd('type_changed'.length)}  ${counts.padEnd(12)}  ${name}`;
   });
 }
@@ -25,6 +25,6 @@ export function ignoredText(ignored: IgnoredFiles | undefined): string | undefin
   if (ignored === undefined) return 'files that git ignores, which could not be listed';
   const { count, first } = ignored;
   if (count === 0) return undefined;
-  const names = first.map(shown).join(', ');
+  const names = first.map(shownPath).join(', ');
   return count > first.length ? `${names} and ${count - first.length} more` : names;
 }

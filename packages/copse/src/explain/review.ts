@@ -1,7 +1,7 @@
 /** Finished work that waits for a person's review, in words. */
 
 import { powerFileNames, powerFiles } from '../config/power-files.ts';
-import { shown } from '../kernel/text.ts';
+import { shown, shownPath } from '../kernel/text.ts';
 import type { TaskReview } from '../review/act/review.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { sizeText } from './changes.ts';
@@ -75,7 +75,7 @@ function mergeText(conflicts: readonly string[], target: string): string {
   const [first, ...others] = conflicts;
   if (first === undefined) return `merges into ${shown(target)} without conflicts`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `conflicts with ${shown(target)}: ${shown(first)}${more}`;
+  return `conflicts with ${shown(target)}: ${shownPath(first)}${more}`;
 }
 
 function uncommittedText(count: number): string {

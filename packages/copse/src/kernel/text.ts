@@ -40,12 +40,20 @@ export function checkBody(text: string): BodyCheck {
 
 /**
  * Stored text made safe for a terminal: control characters except line feed and tab appear as `\x1b`, lone surrogates
- * as U+FFFD, and bidirectional controls that would make a line read differently from what it says as `\u202e`.
+ * as U+FFFD, and bidirectional controls that would make a line read differently from what it says as `\u202e`. A line ends at a
+ * line feed only: what else ends one in some languages (U+2028, U+2029) appears as `\u2028`.
  */
 export function shown(text: string): string {
   const wellFormed = text.toWellFormed();
   if (!NEEDS_CARE.test(wellFormed)) return wellFormed;
   return wellFormed.split('\n').map(shownLine).join('\n');
+}
+
+/** The path of a file in one line. */
+export function shownPath(path: string): string {
+  return shown(path)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\t', String.raw`\t`);
 }
 
 /**
@@ -90,23 +98,23 @@ export function counted(count: number, noun: string, plural = 's'): string {
 export function listed(files: readonly string[]): string {
   const most = defaultPolicy.text.listedFiles;
   const more = files.length > most ? [`  … and ${files.length - most} more`] : [];
-  return [...files.slice(0, most).map((file) => `  ${shown(file)}`), ...more].join('\n');
+  return [...files.slice(0, most).map((file) => `  ${shownPath(file)}`), ...more].join('\n');
 }
 
-const NEEDS_CARE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+const NEEDS_CARE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 const CONTROLS_EXCEPT_TAB = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 const BIDI_OVERRIDES = /[\u202d\u202e]/;
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 const LINE_BREAKS = /[\n\r\u0085\u2028\u2029]/;
+const SEPARATORS = /[\u2028\u2029]/g;
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/;
 /** Where it is needed: V8 reads a pattern where it stands, and each property of Unicode takes it half a millisecond. */
 const isInvisible = (text: string) => /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 function shownLine(line: string): string {
-  const harmless = line.replace(
-    CONTROLS_EXCEPT_TAB,
-    (character) => `\\x${hexadecimal(character).padStart(2, '0')}`,
-  );
+  const harmless = line
+    .replace(CONTROLS_EXCEPT_TAB, (character) => `\\x${hexadecimal(character).padStart(2, '0')}`)
+    .replace(SEPARATORS, (character) => `\\u${hexadecimal(character)}`);
   if (!hasMisleadingBidi(harmless)) return harmless;
   return harmless.replace(BIDI_CONTROLS, (character) => `\\u${hexadecimal(character)}`);
 }

@@ -61,7 +61,7 @@ export function useKeyGroups(): readonly KeyGroup[] {
   return [...now.values()];
 }
 
-export function isTyping({ target }: Event): boolean {
+function isTyping({ target }: Event): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

@@ -1,7 +1,5 @@
 /** What the inbox shows of a task before it is answered. */
 
-import { isUtf8 } from 'node:buffer';
-
 import { showInPager } from '../../compose/on-demand.ts';
 import { fileLines, sizeText } from '../../explain/changes.ts';
 import { reviewFields } from '../../explain/review.ts';
@@ -96,7 +94,7 @@ async function showDiff({ cli, context, need, review }: LookedAt): Promise<void>
   const looked = review === undefined ? await loadReview(context, need.task) : undefined;
   const change = (review ?? (looked?.kind === 'done' ? looked.value : undefined))?.change ?? null;
   const patch = change?.diff.patch;
-  if (patch === undefined || patch.length === 0 || !isUtf8(patch)) {
+  if (patch === undefined || patch.length === 0) {
     cli.output.line(`${need.task} has no commits to show here.`);
     return;
   }

@@ -7,9 +7,9 @@ import { Readable, Writable } from 'node:stream';
 
 import { runCopseOnTerminal, showInPager } from '../../compose/on-demand.ts';
 import { timestamp } from '../../kernel/ids.ts';
-import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { type WatchFacts, Following } from './following.ts';
+import { colouredPatch } from '../screen/diff-text.ts';
 import type { PressedKey } from '../screen/keys.ts';
 import type { WatchEffect, Message, WatchState } from './model.ts';
 import { Renderer } from './renderer.ts';
@@ -217,7 +217,7 @@ export class Watch {
     this.#set({ ...this.#state, message: null });
     const isPaged = await this.#outside(async () => {
       const beganMs = performance.now();
-      const wasShown = await showInPager(coloured(ran.stdout, this.#cli.output.style), this.#cli);
+      const wasShown = await showInPager(colouredPatch(ran.stdout, this.#cli.output.style), this.#cli);
       if (wasShown && performance.now() - beganMs < READABLE_MS) await this.#untilKey();
       return wasShown;
     });
@@ -306,16 +306,6 @@ function messageOf({ code, stdout, stderr }: Ran): Message {
     kind: code === 0 ? 'done' : 'refused',
     lines: [first.replace(/^copse: /, ''), ...next].slice(0, 3),
   };
-}
-
-function coloured(patch: string, style: Cli['output']['style']): string {
-  const colour = (line: string) => {
-    if (/^(\+\+\+|---|diff |index )/.test(line)) return style('bold', line);
-    if (line.startsWith('+')) return style('green', line);
-    if (line.startsWith('-')) return style('red', line);
-    return line.startsWith('@@') ? style('cyan', line) : line;
-  };
-  return shown(patch).split('\n').map(colour).join('\n');
 }
 
 class Caught extends Writable {

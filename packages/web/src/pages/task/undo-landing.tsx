@@ -2,13 +2,12 @@
 
 import { useRef, useState } from 'react';
 
-import { counted, shown } from '../../../../copse/src/kernel/text.ts';
+import { counted, shown, shownPath } from '../../../../copse/src/kernel/text.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { Problem } from '../../api/problem.ts';
 import { usePerform } from '../../parts/act.tsx';
 import { useDesk } from '../../store/hooks.tsx';
 import { Dialog } from './ask-text.tsx';
-import { shownPath } from './changes/patch.ts';
 import styles from './task.module.css';
 
 type Preview = OutputOf<'landing.preview_undo'>;

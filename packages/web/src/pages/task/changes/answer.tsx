@@ -1,6 +1,6 @@
 /** The answer to finished work: approve the commit that is shown, or send it back with all comments at once. */
 
-import { useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 
 import { counted, shown } from '../../../../../copse/src/kernel/text.ts';
 import { reviewComment } from '../../../../../copse/src/review/rules/line-comments.ts';
@@ -11,20 +11,25 @@ import { Problem } from '../../../api/problem.ts';
 import type { ShownTask } from '../page.tsx';
 import taskStyles from '../task.module.css';
 import styles from './changes.module.css';
-import type { Draft, useKept } from './kept.ts';
+import { DraftNote } from './comment.tsx';
+import { type Draft, withoutSent } from './kept-reviews.ts';
+import { useKept } from './kept.ts';
 
 interface AnswerProps {
   readonly task: ShownTask;
   readonly head: string;
-  readonly kept: ReturnType<typeof useKept>[0];
-  readonly keep: ReturnType<typeof useKept>[1];
+  /** False: the page cannot show what lands. */
+  readonly canApprove: boolean;
+  /** Comments whose line the page does not show. */
+  readonly apart: { readonly form: ReactNode; readonly drafts: readonly Draft[] };
   /** Asks for the commit of the branch again. */
   readonly onLook: () => void;
 }
 
-export function Answer({ task: { id, status }, head, kept, keep, onLook }: AnswerProps) {
+export function Answer({ task: { id, status }, head, canApprove, apart, onLook }: AnswerProps) {
   const { client } = useDesk();
   const toast = useToast();
+  const { kept, keep, isSaved } = useKept(id);
   const [isBusy, perform] = usePerform();
   const [isApproving, setApproving] = useState(false);
   const field = useId();
@@ -33,11 +38,28 @@ export function Answer({ task: { id, status }, head, kept, keep, onLook }: Answe
   const of = headOf(drafts);
   const text = reviewComment({ comment, lines, head: of });
   const canAnswer = status === 'in_review' || status === 'needs_attention';
+  const others = (
+    <>
+      {!isSaved && (
+        <p role="alert">
+          This browser has no room left: what you write here is lost when you close this tab.
+        </p>
+      )}
+      {apart.form}
+      {apart.drafts.length > 0 && <p>Comments on lines that are not shown:</p>}
+      {apart.drafts.map((draft) => (
+        <DraftNote key={draft.id} isApart {...{ draft, keep }} />
+      ))}
+    </>
+  );
   if (!canAnswer)
-    return drafts.length === 0 ? null : (
-      <p
-        className={styles.answer}
-      >{`${counted(drafts.length, 'comment')} not sent: it waits for no review now.`}</p>
+    return drafts.length === 0 && kept.open === null ? null : (
+      <section className={styles.answer} aria-label="Your comments">
+        {drafts.length > 0 && (
+          <p>{`${counted(drafts.length, 'comment')} not sent: it waits for no review now.`}</p>
+        )}
+        {others}
+      </section>
     );
   const approve = async () => {
     if (isBusy || isApproving) return;
@@ -56,12 +78,13 @@ export function Answer({ task: { id, status }, head, kept, keep, onLook }: Answe
   };
   return (
     <section className={styles.answer} aria-label="Your answer">
+      {others}
       <label htmlFor={field}>A comment on the whole</label>
       <textarea
         id={field}
         rows={2}
         value={comment}
-        onChange={({ target }) => keep({ comment: target.value })}
+        onChange={({ target }) => keep(() => ({ comment: target.value }))}
       />
       {drafts.length > 0 && (
         <details>
@@ -70,7 +93,7 @@ export function Answer({ task: { id, status }, head, kept, keep, onLook }: Answe
         </details>
       )}
       <div className={taskStyles.others}>
-        {status === 'in_review' && (
+        {status === 'in_review' && canApprove && (
           <button
             type="button"
             className={taskStyles.button}
@@ -104,7 +127,7 @@ export function Answer({ task: { id, status }, head, kept, keep, onLook }: Answe
                     ? `Sent back: ${id} waits for a free agent.`
                     : `Sent back: ${agent} goes on.`,
               }),
-              () => keep({ drafts: [], comment: '' }),
+              () => keep((now) => withoutSent(now, { drafts, comment })),
             );
           }}
         >

@@ -1,71 +1,87 @@
 /** A comment on a line: while it is written, and until it is sent. */
 
-import { useEffect, useId, useRef, useState } from 'react';
+import { type RefObject, useEffect, useId, useRef, useState } from 'react';
 
-import { shown } from '../../../../../copse/src/kernel/text.ts';
+import { shown, shownPath } from '../../../../../copse/src/kernel/text.ts';
 import taskStyles from '../task.module.css';
 import styles from './changes.module.css';
-import type { Place } from './diff-view.tsx';
-import type { Draft } from './kept.ts';
-import { shownPath } from './patch.ts';
+import { type Draft, type OpenComment, withAdded, withoutDraft } from './kept-reviews.ts';
+import { type ChangeKept, useKept } from './kept.ts';
+import type { ReviewedChange } from './pages.ts';
 
 interface CommentFormProps {
-  readonly place: Place;
-  readonly onPlace: (place: Place) => void;
-  readonly onCancel: () => void;
-  readonly onText: (text: string) => void;
+  readonly task: string;
+  readonly change: Pick<ReviewedChange, 'head' | 'from'>;
+  /** How often the person asked for the form, and when it last took the focus: scrolling back to it does not take it. */
+  readonly asks: number;
+  readonly focused: RefObject<number>;
 }
 
-export function CommentForm({ place, onPlace, onCancel, onText }: CommentFormProps) {
-  const [text, setText] = useState('');
+/** Its text is kept outside of it: the view draws only what is near the visible lines. */
+export function CommentForm({ task, change, asks, focused }: CommentFormProps) {
+  const { kept, keep } = useKept(task);
   const field = useRef<HTMLTextAreaElement>(null);
   const id = useId();
-  const { path, line, endLine, side } = place;
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    if (focused.current === asks) return;
+    focused.current = asks;
+    field.current?.focus();
+  }, [asks, focused]);
+  const { open } = kept;
+  if (open === null) return null;
+  const { place, text, head } = open;
+  const keepOpen = (part: Partial<OpenComment>) =>
+    keep((now) => (now.open === null ? {} : { open: { ...now.open, ...part } }));
+  const keepPlace = (part: Partial<OpenComment['place']>) =>
+    keepOpen({ place: { ...place, ...part }, head: change.head, from: change.from });
+  const close = () => keep(() => ({ open: null }));
   return (
     <form
       className={styles.comment}
-      aria-label={`Comment on ${shownPath(path)}`}
+      aria-label={`Comment on ${shownPath(place.path)}`}
       onSubmit={(event) => {
         event.preventDefault();
-        if (text.trim() !== '') onText(text);
+        keep((now) => withAdded(now, crypto.randomUUID()));
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') onCancel();
+        if (event.key === 'Escape') close();
         if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
       }}
     >
       <p>
-        <code>{shownPath(path)}</code>{' '}
+        <code>{shownPath(place.path)}</code>{' '}
         <label>
           line{' '}
-          <input
-            type="number"
-            min={1}
-            value={line}
-            onChange={({ target }) => {
-              const next = Math.max(1, target.valueAsNumber || 1);
-              onPlace({ ...place, line: next, endLine: next });
-            }}
+          <LineField
+            key={`${place.path} ${place.side}`}
+            line={place.line}
+            onLine={(line) => keepPlace({ line, endLine: line })}
           />
         </label>
-        {endLine !== line && ` to ${endLine}`}{' '}
+        {place.endLine !== place.line && ` to ${place.endLine}`}
+        {head !== change.head && ` of commit ${head.slice(0, 10)}`}{' '}
         <label>
           <input
             type="checkbox"
-            checked={side === 'old'}
-            onChange={({ target }) => onPlace({ ...place, side: target.checked ? 'old' : 'new' })}
+            checked={place.side === 'old'}
+            onChange={({ target }) => keepPlace({ side: target.checked ? 'old' : 'new' })}
           />{' '}
           before the change
         </label>
       </p>
       <label htmlFor={id}>What should change here?</label>
-      <textarea id={id} ref={field} rows={3} value={text} onChange={({ target }) => setText(target.value)} />
+      <textarea
+        id={id}
+        ref={field}
+        rows={3}
+        value={text}
+        onChange={({ target }) => keepOpen({ text: target.value })}
+      />
       <p className={taskStyles.others}>
         <button type="submit" className={taskStyles.button} data-main="true" title="Ctrl+Enter">
           Add the comment
         </button>
-        <button type="button" className={taskStyles.button} title="Escape" onClick={onCancel}>
+        <button type="button" className={taskStyles.button} title="Escape" onClick={close}>
           Leave it
         </button>
       </p>
@@ -73,17 +89,49 @@ export function CommentForm({ place, onPlace, onCancel, onText }: CommentFormPro
   );
 }
 
-export function DraftNote({ draft, onRemove }: { readonly draft: Draft; readonly onRemove: () => void }) {
-  const { text, path, line } = draft.comment;
+interface LineFieldProps {
+  readonly line: number;
+  readonly onLine: (line: number) => void;
+}
+
+/** It can be empty while another number is typed. */
+function LineField({ line, onLine }: LineFieldProps) {
+  const [text, setText] = useState<string>();
+  return (
+    <input
+      type="number"
+      min={1}
+      required
+      value={text ?? line}
+      onChange={({ target }) => {
+        setText(target.value);
+        if (target.validity.valid) onLine(target.valueAsNumber);
+      }}
+      onBlur={() => setText(undefined)}
+    />
+  );
+}
+
+interface DraftNoteProps {
+  readonly draft: Draft;
+  readonly keep: ChangeKept;
+  /** It is shown away from its file. */
+  readonly isApart?: boolean;
+}
+
+export function DraftNote({ draft: { id, head, comment }, keep, isApart = false }: DraftNoteProps) {
+  const { text, path, line } = comment;
   return (
     <div className={styles.comment} role="note">
-      <p className={taskStyles.faint}>{`Not sent yet · line ${line} of commit ${draft.head.slice(0, 10)}`}</p>
+      <p className={taskStyles.faint}>
+        {`Not sent yet · ${isApart ? `${shownPath(path)} ` : ''}line ${line} of commit ${head.slice(0, 10)}`}
+      </p>
       <p className={taskStyles.text}>{shown(text)}</p>
       <button
         type="button"
         className={taskStyles.button}
         aria-label={`Remove the comment on ${shownPath(path)} line ${line}`}
-        onClick={onRemove}
+        onClick={() => keep((now) => withoutDraft(now, id))}
       >
         Remove
       </button>

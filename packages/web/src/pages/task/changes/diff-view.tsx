@@ -1,12 +1,6 @@
 /** All files of a change in one scroller that draws only what is visible. Loaded when changes are opened first. */
 
-import {
-  type CodeViewDiffItem,
-  type DiffLineAnnotation,
-  type FileDiffMetadata,
-  getFiletypeFromFileName,
-  processFile,
-} from '@pierre/diffs';
+import type { CodeViewDiffItem, DiffLineAnnotation, FileDiffMetadata } from '@pierre/diffs';
 import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react';
 import { type ReactNode, type Ref, useEffect, useImperativeHandle, useMemo, useRef, useState } from 'react';
 
@@ -14,24 +8,19 @@ import { type ReactNode, type Ref, useEffect, useImperativeHandle, useMemo, useR
 import HighlightWorker from '@pierre/diffs/worker/worker.js?worker';
 
 import styles from './changes.module.css';
-import { highlightedAs } from './languages.ts';
-import { type FilePatch, shownLine, shownPath } from './patch.ts';
-
-export interface Place {
-  readonly path: string;
-  readonly line: number;
-  readonly endLine: number;
-  readonly side: 'new' | 'old';
-}
+import { parsedFile } from './parsed-file.ts';
+import type { FilePatch } from './patch.ts';
+import { type LinePlace, isShownLine } from './places.ts';
 
 /** Something that is shown below a line. */
 export interface Note {
   readonly key: string;
-  readonly place: Place;
+  readonly place: LinePlace;
 }
 
 export interface DiffViewHandle {
-  show(path: string): void;
+  /** With a line of the file, that line. */
+  show(path: string, place?: LinePlace): void;
 }
 
 interface DiffViewProps {
@@ -41,7 +30,7 @@ interface DiffViewProps {
   readonly renderNote: (key: string) => ReactNode;
   readonly renderHeader: (patch: FilePatch) => ReactNode;
   readonly collapsed: (patch: FilePatch) => boolean;
-  readonly onPlace: (place: Place) => void;
+  readonly onPlace: (place: LinePlace) => void;
   readonly ref: Ref<DiffViewHandle>;
 }
 
@@ -49,29 +38,39 @@ export default function DiffView(props: DiffViewProps) {
   const { patches, notes, isSplit, renderNote, renderHeader, collapsed, onPlace, ref } = props;
   const view = useRef<CodeViewHandle<string, undefined>>(null);
   const { parsed, parseUntil } = useParsed(patches);
-  const wanted = useRef<string>(undefined);
-  const scrollTo = (path: string) => view.current?.scrollTo({ type: 'item', id: path, align: 'start' });
+  const byPath = useMemo(() => new Map(patches.map((patch) => [patch.file.path, patch])), [patches]);
+  const wanted = useRef<{ readonly path: string; readonly place: LinePlace | undefined }>(undefined);
+  const scrollTo = (path: string, place: LinePlace | undefined) => {
+    const patch = byPath.get(path);
+    const isLine = place !== undefined && patch !== undefined && isShownLine(patch, place);
+    view.current?.scrollTo(
+      isLine
+        ? { type: 'line', id: path, lineNumber: place.endLine, side: sideOf(place), align: 'center' }
+        : { type: 'item', id: path, align: 'start' },
+    );
+  };
   useImperativeHandle(ref, () => ({
-    show: (path) => {
-      if (parsed.has(path)) return scrollTo(path);
-      wanted.current = path;
+    show: (path, place) => {
+      if (parsed.has(path)) return scrollTo(path, place);
+      wanted.current = { path, place };
       return parseUntil(path);
     },
   }));
   // After the view knows the file.
   useEffect(() => {
-    const path = wanted.current;
-    if (path === undefined || !parsed.has(path)) return;
+    if (wanted.current === undefined || !parsed.has(wanted.current.path)) return;
+    const { path, place } = wanted.current;
     wanted.current = undefined;
-    scrollTo(path);
+    scrollTo(path, place);
   });
-  const byPath = useMemo(() => new Map(patches.map((patch) => [patch.file.path, patch])), [patches]);
   const versions = useRef(new Map<string, { readonly text: string; readonly version: number }>());
   const items = patches.flatMap((patch): CodeViewDiffItem<string>[] => {
     const { path } = patch.file;
     const fileDiff = parsed.get(path);
     if (fileDiff === undefined) return [];
-    const annotations = notes.filter(({ place }) => place.path === path).map(annotationOf);
+    const annotations = notes
+      .filter(({ place }) => place.path === path)
+      .map((note) => annotationOf(note, patch));
     const isCollapsed = collapsed(patch);
     const version = versionOf(
       versions.current,
@@ -144,8 +143,13 @@ const OWN_STYLE = `
 [data-deletions-count] { color: var(--failed); }
 `;
 
-function annotationOf({ key, place }: Note): DiffLineAnnotation<string> {
-  return { side: place.side === 'old' ? 'deletions' : 'additions', lineNumber: place.endLine, metadata: key };
+/** The view draws what is on line 0 above the first line of the file. */
+function annotationOf({ key, place }: Note, patch: FilePatch): DiffLineAnnotation<string> {
+  return { side: sideOf(place), lineNumber: isShownLine(patch, place) ? place.endLine : 0, metadata: key };
+}
+
+function sideOf({ side }: LinePlace): 'deletions' | 'additions' {
+  return side === 'old' ? 'deletions' : 'additions';
 }
 
 type Parsed = ReadonlyMap<string, FileDiffMetadata | undefined>;
@@ -175,7 +179,7 @@ function useParsed(patches: readonly FilePatch[]) {
       if (!isKnown(patch)) {
         if (read >= most) break;
         read += patch.text?.length ?? 0;
-        known.current.set(path, { of: patch.text, diff: parse(patch) });
+        known.current.set(path, { of: patch.text, diff: parsedFile(patch) });
       }
       found.set(path, known.current.get(path)?.diff);
     }
@@ -190,7 +194,7 @@ function useParsed(patches: readonly FilePatch[]) {
   }, [isWhole, looks, patches]);
   const parseUntil = (path: string) => {
     for (const patch of patches) {
-      if (!isKnown(patch)) known.current.set(patch.file.path, { of: patch.text, diff: parse(patch) });
+      if (!isKnown(patch)) known.current.set(patch.file.path, { of: patch.text, diff: parsedFile(patch) });
       if (patch.file.path === path) break;
     }
     setLooks((count) => count + 1);
@@ -210,32 +214,3 @@ function versionOf(
   versions.set(path, { text, version });
   return version;
 }
-
-/** Names and lines are replaced by safe ones; the numbers of lines stay. */
-function parse({ file, name, text }: FilePatch): FileDiffMetadata | undefined {
-  const found = text === null ? undefined : processFile(text, { isGitDiff: true });
-  const language = highlightedAs(getFiletypeFromFileName(file.path));
-  const type = found?.type ?? EMPTY_TYPES[file.change];
-  return {
-    hunks: [],
-    splitLineCount: 0,
-    unifiedLineCount: 0,
-    isPartial: true,
-    ...found,
-    type,
-    name,
-    ...(file.from !== null && { prevName: shownPath(file.from) }),
-    lang: language,
-    deletionLines: (found?.deletionLines ?? []).map(shownLine),
-    additionLines: (found?.additionLines ?? []).map(shownLine),
-  } as FileDiffMetadata;
-}
-
-const EMPTY_TYPES = {
-  added: 'new',
-  deleted: 'deleted',
-  modified: 'change',
-  renamed: 'rename-pure',
-  copied: 'new',
-  type_changed: 'change',
-} as const;

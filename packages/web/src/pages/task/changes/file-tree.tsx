@@ -2,15 +2,16 @@
 
 import { useMemo, useRef } from 'react';
 
-import { counted } from '../../../../../copse/src/kernel/text.ts';
+import { counted, shownPath } from '../../../../../copse/src/kernel/text.ts';
 import styles from './changes.module.css';
-import { isViewed, type useKept } from './kept.ts';
-import { type ChangedFile, type FilePatch, shownPath } from './patch.ts';
+import type { KeptReview } from './kept-reviews.ts';
+import { isViewed } from './kept.ts';
+import type { ChangedFile, FilePatch } from './patch.ts';
 
 interface FileTreeProps {
   readonly files: readonly ChangedFile[];
   readonly patches: readonly FilePatch[];
-  readonly kept: ReturnType<typeof useKept>[0];
+  readonly kept: KeptReview;
   readonly selected: string | undefined;
   readonly onSelect: (path: string) => void;
 }

@@ -2,75 +2,58 @@
 
 import { useCallback, useSyncExternalStore } from 'react';
 
-import type { LineComment } from '../../../../../copse/src/review/rules/line-comments.ts';
+import { type KeptReview, KeptReviews } from './kept-reviews.ts';
 import type { FilePatch } from './patch.ts';
 
-export interface Draft {
-  readonly id: string;
-  /** The commit whose line it is. */
-  readonly head: string;
-  readonly comment: LineComment;
+export type ChangeKept = (how: (now: KeptReview) => Partial<KeptReview>) => void;
+
+interface KeptHere {
+  readonly kept: KeptReview;
+  readonly keep: ChangeKept;
+  /** False: the browser has no room for it. */
+  readonly isSaved: boolean;
 }
 
-interface Kept {
-  /** Content key by path: a file that changed is not viewed any more. */
-  readonly viewed: Readonly<Record<string, string>>;
-  readonly drafts: readonly Draft[];
-  readonly comment: string;
-}
-
-const NOTHING: Kept = { viewed: {}, drafts: [], comment: '' };
-
-const known = new Map<string, Kept>();
+const reviews = new KeptReviews(() => localStorage);
 const listeners = new Set<() => void>();
 
-export function useKept(task: string): readonly [Kept, (change: Partial<Kept>) => void] {
-  const kept = useSyncExternalStore(subscribe, () => read(task));
-  const change = useCallback((part: Partial<Kept>) => write(task, { ...read(task), ...part }), [task]);
-  return [kept, change];
+function tellAll(): void {
+  for (const listener of listeners) listener();
 }
 
-export function isViewed({ viewed }: Kept, { file, contentKey }: FilePatch): boolean {
+export function useKept(task: string): KeptHere {
+  const kept = useSyncExternalStore(subscribe, () => reviews.read(task));
+  const isSaved = useSyncExternalStore(subscribe, () => reviews.isSaved(task));
+  const keep = useCallback<ChangeKept>(
+    (how) => {
+      reviews.change(task, how);
+      tellAll();
+    },
+    [task],
+  );
+  return { kept, keep, isSaved };
+}
+
+/** Another tab of this browser can change it too. */
+function subscribe(listener: () => void): () => void {
+  if (listeners.size === 0) addEventListener('storage', tellAll);
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) removeEventListener('storage', tellAll);
+  };
+}
+
+export function isViewed({ viewed }: KeptReview, { file, contentKey }: FilePatch): boolean {
   return Object.hasOwn(viewed, file.path) && viewed[file.path] === contentKey;
 }
 
 /** The other files keep their marks. */
-export function withViewed(kept: Kept, { file, contentKey }: FilePatch, isNow: boolean): Partial<Kept> {
-  const others = Object.entries(kept.viewed).filter(([path]) => path !== file.path);
+export function withViewed(
+  { viewed }: KeptReview,
+  { file, contentKey }: FilePatch,
+  isNow: boolean,
+): Partial<KeptReview> {
+  const others = Object.entries(viewed).filter(([path]) => path !== file.path);
   return { viewed: Object.fromEntries(isNow ? [...others, [file.path, contentKey]] : others) };
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-const keyOf = (task: string) => `copse.review.${task}`;
-
-function read(task: string): Kept {
-  const now = known.get(task) ?? stored(task);
-  known.set(task, now);
-  return now;
-}
-
-/** What another version wrote may have another shape. */
-function stored(task: string): Kept {
-  try {
-    const { viewed, drafts, comment } = JSON.parse(
-      localStorage.getItem(keyOf(task)) ?? '{}',
-    ) as Partial<Kept>;
-    return { viewed: viewed ?? {}, drafts: Array.isArray(drafts) ? drafts : [], comment: comment ?? '' };
-  } catch {
-    return NOTHING;
-  }
-}
-
-function write(task: string, kept: Kept): void {
-  known.set(task, kept);
-  try {
-    localStorage.setItem(keyOf(task), JSON.stringify(kept));
-  } catch {
-    // Without room in the browser, it is kept until this tab closes.
-  }
-  for (const listener of listeners) listener();
 }

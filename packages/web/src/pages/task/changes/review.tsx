@@ -4,17 +4,18 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 
 import { counted, shown as safe } from '../../../../../copse/src/kernel/text.ts';
 import { Loading } from '../../../parts/page-state.tsx';
-import { isTyping } from '../../../parts/keys.ts';
+import { useKeys } from '../../../parts/keys.ts';
 import type { ShownTask } from '../page.tsx';
 import taskStyles from '../task.module.css';
 import { Answer } from './answer.tsx';
 import styles from './changes.module.css';
-import { CommentForm, DraftNote } from './comment.tsx';
-import type { DiffViewHandle, Note, Place } from './diff-view.tsx';
+import { useComments } from './comments.tsx';
+import type { DiffViewHandle } from './diff-view.tsx';
 import { FileTree } from './file-tree.tsx';
 import { isViewed, useKept, withViewed } from './kept.ts';
 import type { Pages, ReviewPage, ReviewedChange } from './pages.ts';
 import type { FilePatch } from './patch.ts';
+import { Mismatch, Warnings } from './warnings.tsx';
 
 /** Asked for together with the patch, which takes the server about as long. */
 const diffView = import('./diff-view.tsx');
@@ -36,20 +37,18 @@ interface ReviewProps {
   readonly onLook: () => void;
 }
 
-const NEW = 'new';
 const FIRST_DRAWING_MS = 100;
 
 export function Review(props: ReviewProps) {
   const { task, shown, change, latest, pages, since, movedTo, onSince, onNewest, onLook } = props;
-  const [kept, keep] = useKept(task.id);
-  const [writing, setWriting] = useState<Place>();
+  const { kept, keep } = useKept(task.id);
   const [selected, setSelected] = useState(change.files[0]?.path);
   const view = useRef<DiffViewHandle>(null);
   /** Chosen before the view was there. */
   const waiting = useRef<string>(undefined);
   const isWide = useIsWide();
   const { head } = change;
-  const { patches } = pages;
+  const { patches, mismatch } = pages;
   const current = patches.find(({ file }) => file.path === selected);
   const viewedCount = patches.filter((patch) => isViewed(kept, patch)).length;
   const select = (path: string) => {
@@ -65,54 +64,26 @@ export function Review(props: ReviewProps) {
     // After its first drawing, which measures the files.
     setTimeout(() => view.current?.show(path), FIRST_DRAWING_MS);
   };
-  const mark = (patch: FilePatch) => keep(withViewed(kept, patch, !isViewed(kept, patch)));
-  const write = (patch: FilePatch) =>
-    setWriting({
-      path: patch.file.path,
-      line: 1,
-      endLine: 1,
-      side: patch.file.change === 'deleted' ? 'old' : 'new',
-    });
-  useFileKeys({
-    onMove: (by) => {
-      const at = patches.findIndex(({ file }) => file.path === selected);
-      const next = patches[at + by];
-      if (next !== undefined) select(next.file.path);
+  const mark = (patch: FilePatch) => keep((now) => withViewed(now, patch, !isViewed(now, patch)));
+  const comments = useComments({
+    task: task.id,
+    change,
+    patches,
+    show: (path, place) => {
+      setSelected(path);
+      view.current?.show(path, place);
     },
-    onViewed: () => current && mark(current),
-    onComment: () => current && write(current),
   });
-  const notes: readonly Note[] = [
-    ...kept.drafts.map(({ id, comment: { path, line, endLine = line, side = 'new' } }) => ({
-      key: id,
-      place: { path, line, endLine, side },
-    })),
-    ...(writing === undefined ? [] : [{ key: NEW, place: writing }]),
-  ];
-  const renderNote = (key: string) => {
-    const draft = kept.drafts.find(({ id }) => id === key);
-    if (draft !== undefined)
-      return (
-        <DraftNote
-          draft={draft}
-          onRemove={() => keep({ drafts: kept.drafts.filter(({ id }) => id !== key) })}
-        />
-      );
-    if (writing === undefined) return null;
-    return (
-      <CommentForm
-        place={writing}
-        onPlace={setWriting}
-        onCancel={() => setWriting(undefined)}
-        onText={(text) => {
-          const { path, line, endLine, side } = writing;
-          const comment = { path, line, ...(endLine !== line && { endLine }), side, text };
-          keep({ drafts: [...kept.drafts, { id: crypto.randomUUID(), head, comment }] });
-          setWriting(undefined);
-        }}
-      />
-    );
+  const move = (by: 1 | -1) => {
+    const next = patches[patches.findIndex(({ file }) => file.path === selected) + by];
+    if (next !== undefined) select(next.file.path);
   };
+  useKeys('Changes', [
+    { keys: ['j'], does: 'Next file', run: () => move(1), isMove: true },
+    { keys: ['k'], does: 'File before', run: () => move(-1), isMove: true },
+    { keys: ['v'], does: 'Viewed, or not', run: () => current && mark(current) },
+    { keys: ['c'], does: 'Comment on a line', run: () => current && comments.write(current) },
+  ]);
   return (
     <div className={styles.review}>
       <div className={styles.bar}>
@@ -147,7 +118,7 @@ export function Review(props: ReviewProps) {
             >
               Viewed
             </button>
-            <button type="button" title="Key: c" onClick={() => write(current)}>
+            <button type="button" title="Key: c" onClick={() => comments.write(current)}>
               Comment on a line
             </button>
           </div>
@@ -161,7 +132,8 @@ export function Review(props: ReviewProps) {
           </button>
         </p>
       )}
-      <Warnings latest={latest} />
+      {mismatch !== null && <Mismatch task={task.id} mismatch={mismatch} />}
+      <Warnings task={task.id} latest={latest} patches={patches} />
       <div className={styles.columns}>
         <FileTree files={change.files} patches={patches} kept={kept} selected={selected} onSelect={select} />
         <section className={styles.diff} aria-label="Differences">
@@ -169,19 +141,19 @@ export function Review(props: ReviewProps) {
             <DiffView
               ref={setView}
               patches={patches}
-              notes={notes}
+              notes={comments.notes}
               isSplit={isWide}
-              renderNote={renderNote}
+              renderNote={comments.renderNote}
               renderHeader={(patch) => (
                 <FileMarks
                   patch={patch}
                   isViewed={isViewed(kept, patch)}
                   onViewed={() => mark(patch)}
-                  onComment={() => write(patch)}
+                  onComment={() => comments.write(patch)}
                 />
               )}
-              collapsed={(patch) => isViewed(kept, patch) && writing?.path !== patch.file.path}
-              onPlace={setWriting}
+              collapsed={(patch) => isViewed(kept, patch) && kept.open?.anchor.path !== patch.file.path}
+              onPlace={comments.writeAt}
             />
           </Suspense>
         </section>
@@ -196,7 +168,7 @@ export function Review(props: ReviewProps) {
           </button>
         </p>
       )}
-      <Answer task={task} head={head} kept={kept} keep={keep} onLook={onLook} />
+      <Answer task={task} head={head} canApprove={mismatch === null} apart={comments.apart} onLook={onLook} />
     </div>
   );
 }
@@ -214,7 +186,8 @@ function FileMarks({
 }) {
   return (
     <span className={styles.marks}>
-      {patch.text === null && <span>binary</span>}
+      {patch.kind !== null && <span>{patch.kind}</span>}
+      {patch.isBinary && <span>binary</span>}
       <button type="button" aria-pressed={isNow} aria-label={`Viewed: ${patch.name}`} onClick={onViewed}>
         {isNow ? '✓ Viewed' : 'Viewed'}
       </button>
@@ -223,61 +196,6 @@ function FileMarks({
       </button>
     </span>
   );
-}
-
-function Warnings({ latest }: { readonly latest: ReviewPage }) {
-  const { change, uncommitted, before, accept, checks, target } = latest;
-  const conflicts = change?.conflicts ?? [];
-  const lines = [
-    ...(before === null ? [] : [safe(before)]),
-    ...(conflicts.length > 0
-      ? [
-          `It conflicts with ${safe(target ?? 'its target')}: ${conflicts.map((path) => safe(path)).join(', ')}`,
-        ]
-      : []),
-    ...(uncommitted > 0 ? [`${counted(uncommitted, 'uncommitted file')} would not land.`] : []),
-    ...(accept.commands > 0
-      ? [accept.passed ? 'Its accept commands passed.' : 'Its accept commands have not run for this commit.']
-      : []),
-    ...checks.map(({ name, verdict }) => `Check ${safe(name)}: ${verdict}`),
-  ];
-  if (lines.length === 0) return null;
-  return (
-    <ul className={styles.warnings}>
-      {lines.map((line) => (
-        <li key={line}>{line}</li>
-      ))}
-    </ul>
-  );
-}
-
-interface FileKeys {
-  readonly onMove: (by: 1 | -1) => void;
-  readonly onViewed: () => void;
-  readonly onComment: () => void;
-}
-
-function useFileKeys(keys: FileKeys): void {
-  const last = useRef(keys);
-  useEffect(() => {
-    last.current = keys;
-  });
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-      const run = {
-        j: () => last.current.onMove(1),
-        k: () => last.current.onMove(-1),
-        v: () => last.current.onViewed(),
-        c: () => last.current.onComment(),
-      }[event.key];
-      if (run === undefined) return;
-      event.preventDefault();
-      run();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
 }
 
 function useIsWide(): boolean {
