@@ -161,7 +161,7 @@ describe('the board', () => {
     await card(page, 'cp-aaaa').getByText('p5').waitFor();
     await card(page, 'cp-aaaa').dragTo(column(page, 'Done'));
     await toast(page)
-      .getByText('cp-aaaa cannot be moved to Done: it gets there when it has landed; it is ready.')
+      .getByText('cp-aaaa moves to Done when it lands. It is ready.')
       .waitFor();
     await toast(page).getByText('copse work cp-aaaa').waitFor();
     expect(faults).toStrictEqual([]);
