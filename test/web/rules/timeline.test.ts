@@ -66,6 +66,8 @@ describe('the sections of a timeline', () => {
       conversation: 'follows',
       phases: ['working'],
       handbacks: 1,
+      from: 8_000,
+      to: 12_000,
       result: { text: 'finished', mark: 'good' },
     });
     expect(first).toMatchObject({

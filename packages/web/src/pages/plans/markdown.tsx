@@ -38,7 +38,9 @@ function BlockOf({ block }: { readonly block: MarkdownBlock }) {
       return (
         <List>
           {block.items.map((item, index) => (
-            <li key={index}>{inline(item)}</li>
+            <li key={index} data-box={/^[☐☑]/.test(item)}>
+              {inline(item)}
+            </li>
           ))}
         </List>
       );

@@ -35,6 +35,7 @@ export interface TimelineSection {
   /** Undefined while it goes on. */
   readonly result: SectionResult | undefined;
   readonly from: number;
+  /** Of the result; what is told later took no more time. */
   readonly to: number;
   readonly events: readonly NumberedEvent[];
 }
@@ -105,7 +106,7 @@ function claimOf(event: BoardEvent): Claim | undefined {
 function sectionOf({ events, ...of }: Begun): readonly TimelineSection[] {
   const [first, last] = [events[0], events.at(-1)];
   if (first === undefined || last === undefined) return [];
-  let section: TimelineSection = {
+  const section: TimelineSection = {
     ...of,
     number: first.number,
     from: first.event.at,
@@ -116,7 +117,7 @@ function sectionOf({ events, ...of }: Begun): readonly TimelineSection[] {
     result: undefined,
     events: events.toReversed(),
   };
-  for (const { event } of events) section = { ...section, ...told(section, event) };
+  for (const { event } of events) Object.assign(section, told(section, event));
   return [section];
 }
 
@@ -135,7 +136,7 @@ function told(section: TimelineSection, event: BoardEvent): Partial<TimelineSect
       return withPhase(section, event.phase);
     default: {
       const result = resultOf(section, event);
-      return result === null ? {} : { result };
+      return result === null ? {} : { result, to: event.at };
     }
   }
 }

@@ -178,7 +178,7 @@ function factsOf({ kind, conversation, phases, handbacks, result, from, to }: Ti
   return [
     ...(result === undefined ? [] : [`took ${spanText(to - from)}`]),
     ...(conversation === undefined ? [] : [CONVERSATIONS[conversation]]),
-    ...(phases.length === 0 ? [] : [phases.join(' → ')]),
+    ...(phases.length === 0 ? [] : [`phases: ${phases.join(' → ')}`]),
     ...(handbacks === 0 || kind === 'landing' ? [] : [counted(handbacks, 'handback')]),
   ];
 }
