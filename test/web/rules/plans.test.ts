@@ -5,7 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { blocksOf } from '../../../packages/web/src/pages/plans/markdown-blocks.ts';
 import { type GraphTask, criticalPath } from '../../../packages/web/src/pages/plans/progress.ts';
 
-function task(id: string, dependsOn: readonly string[] = [], status: GraphTask['status'] = 'ready'): GraphTask {
+function task(
+  id: string,
+  dependsOn: readonly string[] = [],
+  status: GraphTask['status'] = 'ready',
+): GraphTask {
   return { id, title: id, status, dependsOn };
 }
 
@@ -39,7 +43,8 @@ describe('the critical path', () => {
 
 describe('the blocks of a plan', () => {
   test('headings, lists, code, quotes and text', () => {
-    const text = '# Why\n\nslow\nstart\n\n- [x] measure\n- mend\n\n```sh\necho "# no"\n```\n> said\n~~~\nopen';
+    const text =
+      '# Why\n\nslow\nstart\n\n- [x] measure\n- mend\n\n```sh\necho "# no"\n```\n> said\n~~~\nopen';
     expect(blocksOf(text)).toStrictEqual([
       { kind: 'heading', level: 1, text: 'Why' },
       { kind: 'text', text: 'slow\nstart' },

@@ -59,7 +59,11 @@ describe('the sections of a timeline', () => {
   test('are what came before, each attempt and each landing, the newest first', () => {
     const [landing, second, first, start, ...others] = sectionsOf(crashedThenLanded);
     expect(others).toStrictEqual([]);
-    expect(landing).toMatchObject({ kind: 'landing', target: 'main', result: { text: 'landed', mark: 'good' } });
+    expect(landing).toMatchObject({
+      kind: 'landing',
+      target: 'main',
+      result: { text: 'landed', mark: 'good' },
+    });
     expect(second).toMatchObject({
       kind: 'attempt',
       attempt: 'at-2',
@@ -98,7 +102,10 @@ describe('the sections of a timeline', () => {
     ]);
     expect(landing).toMatchObject({ kind: 'landing', result: { text: 'handed back' } });
     expect(attempt).toMatchObject({ attempt: 'at-3', conversation: 'continues', result: undefined });
-    expect(attempt?.events.map(({ event }) => event.type)).toStrictEqual(['attempt.started', 'session.reopened']);
+    expect(attempt?.events.map(({ event }) => event.type)).toStrictEqual([
+      'attempt.started',
+      'session.reopened',
+    ]);
   });
 
   test('work by hand is a section, and a landing that returns to the queue goes on', () => {

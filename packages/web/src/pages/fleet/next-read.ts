@@ -16,7 +16,10 @@ export type NextRead =
   | { readonly kind: 'after'; readonly at: string }
   | { readonly kind: 'retry' | 'first' };
 
-export function nextRead({ syncedAt, intervalMs, problem, rateLimit }: SourceTimes, now: Timestamp): NextRead {
+export function nextRead(
+  { syncedAt, intervalMs, problem, rateLimit }: SourceTimes,
+  now: Timestamp,
+): NextRead {
   const until = rateLimit?.until ?? null;
   if (until !== null && Date.parse(until) > now) return { kind: 'after', at: until };
   if (problem !== null) return { kind: 'retry' };

@@ -65,7 +65,11 @@ function Content({ id, name, bytes }: ContentProps) {
   return (
     <>
       {isOpen && (
-        <pre className={`${styles.text} ${styles.code} ${styles.content}`} tabIndex={0} aria-label={shown(name)}>
+        <pre
+          className={`${styles.text} ${styles.code} ${styles.content}`}
+          tabIndex={0}
+          aria-label={shown(name)}
+        >
           {shown(contentText(read, most))}
         </pre>
       )}

@@ -56,7 +56,14 @@ class Grouped {
   readonly #ofRecord = new Map<string, Begun>();
 
   constructor(kind: 'start' | 'earlier') {
-    this.#current = { kind, attempt: undefined, agent: undefined, isByHand: false, target: undefined, events: [] };
+    this.#current = {
+      kind,
+      attempt: undefined,
+      agent: undefined,
+      isByHand: false,
+      target: undefined,
+      events: [],
+    };
     this.sections = [this.#current];
   }
 

@@ -156,7 +156,10 @@ function sentenceOf(event: NumberedEvent['event']): string {
   }
 }
 
-function titleOf({ kind, attempt, agent, isByHand, target }: TimelineSection, { attempts }: ShownTask): string {
+function titleOf(
+  { kind, attempt, agent, isByHand, target }: TimelineSection,
+  { attempts }: ShownTask,
+): string {
   if (kind === 'landing') return `Landing in ${shown(target ?? 'its target')}`;
   if (kind === 'start') return 'Before any attempt';
   if (kind === 'earlier') return 'Earlier';
@@ -173,7 +176,15 @@ const CONVERSATIONS = {
 } as const;
 
 /** What a person wants to know of a section without reading its events. */
-function factsOf({ kind, conversation, phases, handbacks, result, from, to }: TimelineSection): readonly string[] {
+function factsOf({
+  kind,
+  conversation,
+  phases,
+  handbacks,
+  result,
+  from,
+  to,
+}: TimelineSection): readonly string[] {
   if (kind === 'start' || kind === 'earlier') return [];
   return [
     ...(result === undefined ? [] : [`took ${spanText(to - from)}`]),
@@ -183,7 +194,13 @@ function factsOf({ kind, conversation, phases, handbacks, result, from, to }: Ti
   ];
 }
 
-const MARKS: Readonly<Record<TimelineMark, string>> = { bad: '✗', person: '?', landing: '⇥', good: '✓', work: '·' };
+const MARKS: Readonly<Record<TimelineMark, string>> = {
+  bad: '✗',
+  person: '?',
+  landing: '⇥',
+  good: '✓',
+  work: '·',
+};
 
 function markOf(type: string): TimelineMark {
   if (/crashed|failed|conflicted|rejected|interrupted/.test(type)) return 'bad';
