@@ -82,6 +82,11 @@ const PLACES: readonly (readonly [name: string, path: string, ready: (page: Page
   ['a question in the inbox', '/inbox?task=cp-bbbb', hostile],
   ['the board', '/board', hostile],
   ['the board as a list', '/board?view=list', hostile],
+  [
+    'the news of the board',
+    '/board',
+    (page) => page.getByLabel('News, newest first').getByText(SHOWN).first(),
+  ],
   ['the queue', '/queue', hostile],
   ['the radar', '/radar', hostile],
   ['plans', '/plans', hostile],

@@ -21,6 +21,21 @@ afterAll(async () => {
 });
 
 describe('the fleet page', () => {
+  test('says which of its parts could not be read', async () => {
+    await using served = await serveRepository(newRepository(area));
+    const { page } = await openPage(browser, served.server, '/board');
+    for (const [path, detail] of [
+      ['agents', 'The agents are hidden.'],
+      ['jobs', 'The jobs are hidden.'],
+    ])
+      await page.route(`**/api/v1/${path}*`, (route) => route.fulfill({ status: 403, json: { detail } }));
+    await page.getByRole('link', { name: 'Fleet' }).first().click();
+    await page.getByText('The agents are hidden.').waitFor();
+    const jobs = page.getByRole('region', { name: 'Latest runs' });
+    await expect.poll(() => jobs.getByText('The jobs are hidden.').isVisible()).toBe(true);
+    await page.context().close();
+  });
+
   test('says what to do before a machine joins', async () => {
     await using served = await serveRepository(newRepository(area));
     const { page, faults } = await openPage(browser, served.server, '/fleet');
@@ -85,6 +100,7 @@ describe('the fleet page', () => {
       .getByTestId('toast')
       .getByText(/^lists has 1 item; \d changed\.$/)
       .waitFor();
+    await sources.getByText(/^1 task · every .*next by /s).waitFor();
     await expectAccessible(page);
     await shoot(page, 'fleet');
 

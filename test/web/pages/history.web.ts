@@ -89,6 +89,11 @@ describe('the history page', () => {
     await page.getByRole('button', { name: 'One event back' }).click();
     await page.getByText('Exported two').waitFor({ state: 'detached' });
     await page.getByText('Exported one').waitFor();
+    // Another export of the same name begins at its own end.
+    await copse(['add', 'Exported three'], { cwd: other });
+    writeFileSync(file, (await copse(['export'], { cwd: other })).stdout);
+    await chooser.setInputFiles(file);
+    await page.getByText('of ex <i>port.jsonl: event 3 of 3.').waitFor();
     await expectAccessible(page);
     // Without a connection the browser itself logs that requests failed; nothing else may be wrong.
     expect(faults.filter((fault) => !/ERR_INTERNET_DISCONNECTED|WebSocket/.test(fault))).toStrictEqual([]);

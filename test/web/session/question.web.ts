@@ -68,6 +68,9 @@ test('by keyboard: deny and say why, then allow; the agent goes on each time, an
   try {
     const { page, faults } = await openPage(browser, served.server, `/tasks/${id}?part=output`);
     await asks(page).getByText('rm -rf <b>everything</b>').waitFor();
+    await asks(page)
+      .getByText(/^asked \d+ s ago$/)
+      .waitFor();
     await expectAccessible(page);
     await shoot(page, 'task-question-1440');
     const deny = asks(page).getByRole('button', { name: 'Deny and say why' });

@@ -96,15 +96,15 @@ describe('what a person types', () => {
     const second = await first.context().newPage();
     await second.goto(`${scene.served.server.url}${TERMINAL}`);
     await rows(second).getByText('ready').first().waitFor();
-    await who(second).getByText('anna has taken over. This page only looks.').waitFor();
+    await who(second).getByText('anna has taken over. Read-only here.').waitFor();
     await typeAt(second, 'second\n');
     await giveBack(second).click();
-    await who(first).getByText('You only look').waitFor();
+    await who(first).getByText('Read-only. Take over to type.').waitFor();
     await typeAt(first, 'first\n');
     // Another take-over of the same person does not wake the first tab.
     await takeOver(second).click();
     await typing(second).waitFor();
-    await who(first).getByText('anna has taken over. This page only looks.').waitFor();
+    await who(first).getByText('anna has taken over. Read-only here.').waitFor();
     await first.bringToFront();
     await typeAt(first, 'again\n');
     await second.bringToFront();
@@ -141,7 +141,7 @@ describe('what a person types', () => {
     await printed(['take-over', TASK], { cwd: scene.cwd, env: { USER: 'ben' } });
     isDeaf = false;
     await page.reload();
-    await who(page).getByText('ben has taken over. This page only looks.').waitFor();
+    await who(page).getByText('ben has taken over. Read-only here.').waitFor();
     await who(page).getByRole('button', { name: 'Type here too' }).click();
     await toast(page).getByText(`ben has taken over the terminal of ${TASK}.`).waitFor();
     expect(await typing(page).count()).toBe(0);

@@ -15,6 +15,8 @@ export function useNow(): Timestamp {
 }
 
 function subscribe(listener: () => void): () => void {
+  // It stood still while no part was on the page; React looks at it once more after this.
+  if (timer === undefined) now = timestamp(Date.now());
   listeners.add(listener);
   timer ??= setInterval(() => {
     now = timestamp(Date.now());

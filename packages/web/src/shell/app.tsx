@@ -1,7 +1,6 @@
 import { Suspense, lazy, useEffect, useRef, useState } from 'react';
 
 import { Client } from '../api/client.ts';
-import { Problem } from '../api/problem.ts';
 import { findToken, forgetToken, keep, shareToken } from '../api/token.ts';
 import { DeskProvider } from '../store/hooks.tsx';
 import { Live } from '../store/live.ts';
@@ -12,7 +11,7 @@ const Entrance = lazy(async () => ({ default: (await import('./entrance.tsx')).E
 
 type Entry =
   | { readonly kind: 'looking' }
-  | { readonly kind: 'outside'; readonly problem: string | null }
+  | { readonly kind: 'outside'; readonly problem: unknown }
   | { readonly kind: 'inside'; readonly client: Client; readonly live: Live };
 
 export function App() {
@@ -31,7 +30,7 @@ export function App() {
     void tokenOnce().then(
       (token) =>
         isCurrent && (token === undefined ? setEntry({ kind: 'outside', problem: null }) : goIn(token)),
-      (error: unknown) => isCurrent && setEntry({ kind: 'outside', problem: refusalOf(error) }),
+      (error: unknown) => isCurrent && setEntry({ kind: 'outside', problem: error }),
     );
     return () => {
       isCurrent = false;
@@ -61,20 +60,15 @@ function tokenOnce(): Promise<string | undefined> {
   return looked;
 }
 
-function inside(token: string, onOut: (problem: string) => void): Entry {
+function inside(token: string, onOut: (problem: Error) => void): Entry {
   const client = new Client(token, () => {
     live.refused();
     stopSharing();
     forgetToken();
-    onOut('The server does not know this page any more: it let it in more than 12 hours ago, or forgot it.');
+    onOut(new Error('Your access ended: it lasts at most 12 hours.'));
   });
   const live = new Live(client);
   const stopSharing = shareToken(token);
   live.start();
   return { kind: 'inside', client, live };
-}
-
-function refusalOf(error: unknown): string {
-  if (error instanceof Problem && error.status === 401) return 'This code was used already, or is too old.';
-  return error instanceof Error ? error.message : String(error);
 }

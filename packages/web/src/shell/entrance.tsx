@@ -5,20 +5,22 @@ import { type SubmitEvent, useState } from 'react';
 import { enter } from '../api/client.ts';
 import { keep } from '../api/token.ts';
 import styles from './entrance.module.css';
+import { entryRefusal } from './entry-refusal.ts';
 
 interface EntranceProps {
-  readonly problem: string | null;
+  /** Why there was no way in; null: nothing was tried. */
+  readonly problem: unknown;
   readonly onToken: (token: string) => void;
 }
 
 export function Entrance({ problem, onToken }: EntranceProps) {
   const [code, setCode] = useState('');
-  const [said, setSaid] = useState(problem);
+  const [said, setSaid] = useState(() => (problem === null ? null : entryRefusal(problem)));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     enter(code.trim()).then(
       (token) => onToken(keep(token)),
-      () => setSaid('This code was used already, or is too old. Each start of the server prints a new one.'),
+      (error: unknown) => setSaid(entryRefusal(error)),
     );
   };
   return (

@@ -202,7 +202,7 @@ test('Claude in tmux is seen in its terminal, asks and is answered in place, is 
   await terminal.getByText('Greet her loudly.').first().waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Give back' }).click();
-  await page.getByText('You only look').waitFor();
+  await page.getByText('Read-only. Take over to type.').waitFor();
   typed.resolve();
   await asks.getByText('hello, Ada').waitFor();
   await asks.getByRole('button', { name: 'Allow' }).click();

@@ -49,7 +49,11 @@ export function decideDrop(task: TaskSummary, column: Column, over: TaskSummary 
       if (state.status === 'landing') return does('queue.cancel', { tasks: [id] }, 'taken out of the queue');
       return refuses(task, 'moved to Needs you');
     case 'done':
-      return refuses(task, 'moved to Done: it gets there when it has landed');
+      return {
+        kind: 'refused',
+        reason: `${id} moves to Done when it lands. It ${statusPredicate(state.status)}.`,
+        next: suggestCommands(task),
+      };
     default:
       return unreachable(column);
   }

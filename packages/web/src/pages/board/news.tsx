@@ -5,8 +5,8 @@ import { Link } from 'wouter';
 
 import type { EventType } from '../../../../copse/src/board/rules/event.ts';
 import { eventClause } from '../../../../copse/src/explain/rules/event-sentences.ts';
-import { shown } from '../../../../copse/src/kernel/text.ts';
 import { readEventView } from '../../../../copse/src/operations/views/data-view.ts';
+import { brief } from '../../parts/clipped.ts';
 import { useDesk } from '../../store/hooks.tsx';
 import type { NumberedEvent } from '../../store/world.ts';
 import styles from './board.module.css';
@@ -32,7 +32,7 @@ export default function News() {
       {news.map(({ number, event }) => (
         <li key={number} data-kind={event.type}>
           <span aria-hidden="true">{MARKS[event.type]}</span>{' '}
-          <Link href={`/tasks/${event.id}`}>{event.id}</Link> {shown(eventClause(event))}{' '}
+          <Link href={`/tasks/${event.id}`}>{event.id}</Link> {brief(eventClause(event))}{' '}
           <time>{new Date(event.at).toLocaleTimeString()}</time>
         </li>
       ))}

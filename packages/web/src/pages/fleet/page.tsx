@@ -2,7 +2,6 @@
 
 import { PageHead } from '../../parts/page-head.tsx';
 import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
-import type { OutputOf } from '../../api/operations.ts';
 import { type Answer, useAnswer } from '../../store/hooks.tsx';
 import { Machine } from './machine.tsx';
 import { Jobs } from './jobs.tsx';
@@ -34,10 +33,10 @@ export default function FleetPage() {
         />
       ) : (
         <>
-          <Machines answer={machines} running={agents.data?.running ?? []} />
+          <Machines answer={machines} agents={agents} />
           <Schedules answer={schedules} />
           <Sources answer={sources} />
-          <Jobs jobs={jobs.data?.jobs ?? []} />
+          <Jobs answer={jobs} />
         </>
       )}
     </div>
@@ -46,10 +45,10 @@ export default function FleetPage() {
 
 interface MachinesProps {
   readonly answer: Answer<'node.list'>;
-  readonly running: OutputOf<'agent.list'>['running'];
+  readonly agents: Answer<'agent.list'>;
 }
 
-function Machines({ answer: { data, error, refetch }, running }: MachinesProps) {
+function Machines({ answer: { data, error, refetch }, agents }: MachinesProps) {
   const nodes = data?.nodes;
   return (
     <section className={styles.part} aria-label="Machines">
@@ -62,9 +61,12 @@ function Machines({ answer: { data, error, refetch }, running }: MachinesProps) 
       )}
       <ul className={styles.machines}>
         {nodes?.map((node) => (
-          <Machine key={node.id} node={node} running={running} />
+          <Machine key={node.id} node={node} running={agents.data?.running ?? []} />
         ))}
       </ul>
+      {agents.data === undefined && agents.error && (
+        <Refused problem={agents.error} onAgain={() => void agents.refetch()} />
+      )}
     </section>
   );
 }

@@ -3,15 +3,19 @@
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
 import { spanText } from '../../../../copse/src/kernel/time.ts';
+import { unreachable } from '../../../../copse/src/kernel/unreachable.ts';
 import { Act } from '../../parts/act.tsx';
 import { Empty, Refused } from '../../parts/page-state.tsx';
 import type { Answer } from '../../store/hooks.tsx';
 import { brief } from '../../parts/clipped.ts';
 import { momentText } from '../../parts/moment.ts';
+import { useNow } from '../../parts/now.ts';
 import styles from './fleet.module.css';
+import { type NextRead, nextRead } from './next-read.ts';
 
 export function Sources({ answer }: { readonly answer: Answer<'source.list'> }) {
   const sources = answer.data?.sources;
+  const now = useNow();
   return (
     <section className={styles.part} aria-labelledby="sources">
       <h2 id="sources">Sources</h2>
@@ -25,7 +29,7 @@ export function Sources({ answer }: { readonly answer: Answer<'source.list'> }) 
         </Empty>
       )}
       <ul className={styles.rows}>
-        {sources?.map(({ name, type, place, items, syncedAt, intervalMs, problem }) => (
+        {sources?.map(({ name, type, place, items, syncedAt, intervalMs, problem, rateLimit }) => (
           <li key={name}>
             <div className={styles.what}>
               <strong>{shown(name)}</strong>
@@ -35,6 +39,8 @@ export function Sources({ answer }: { readonly answer: Answer<'source.list'> }) 
             </div>
             <p>
               {counted(items, 'task')} · every {spanText(intervalMs)}
+              <br />
+              {nextText(nextRead({ syncedAt, intervalMs, problem, rateLimit }, now))}
             </p>
             <p>
               {syncedAt === null ? 'never read' : `read ${momentText(syncedAt)}`}
@@ -61,4 +67,21 @@ export function Sources({ answer }: { readonly answer: Answer<'source.list'> }) 
       </ul>
     </section>
   );
+}
+
+function nextText(next: NextRead): string {
+  switch (next.kind) {
+    case 'by':
+      return `next by ${momentText(next.at)}`;
+    case 'after':
+      return `next after ${momentText(next.at)}: its rate limit is used up`;
+    case 'overdue':
+      return `due since ${momentText(next.at)}: an orchestrator reads it`;
+    case 'retry':
+      return 'next soon: Copse retries after a problem';
+    case 'first':
+      return 'next when an orchestrator runs';
+    default:
+      return unreachable(next);
+  }
 }

@@ -20,6 +20,8 @@ export default function HistoryPage() {
   const isRead = useIsRead();
   const [source, setSource] = useState<EventSource>();
   const [problem, setProblem] = useState<Problem>();
+  /** Of exports that were opened: two may have one name. */
+  const [count, setCount] = useState(0);
   // The board goes on while a person looks back, so its end is where the look began.
   const first = useRef(0);
   if (first.current === 0) first.current = now;
@@ -32,6 +34,7 @@ export default function HistoryPage() {
     try {
       setProblem(undefined);
       setSource(await eventsOfExport(file));
+      setCount((count) => count + 1);
     } catch (error) {
       setProblem(problemOf(error));
     }
@@ -47,6 +50,8 @@ export default function HistoryPage() {
             onChange={({ target }) => {
               const [file] = target.files ?? [];
               if (file) void open(file);
+              // The same file may be chosen again, after it changed.
+              target.value = '';
             }}
           />
         </label>
@@ -71,7 +76,7 @@ export default function HistoryPage() {
           <code>copse add "Fix the login page"</code>
         </Empty>
       )}
-      {opened && opened.last > 0 && <Past key={opened.name} source={opened} />}
+      {opened && opened.last > 0 && <Past key={source ? count : 'board'} source={opened} />}
     </div>
   );
 }

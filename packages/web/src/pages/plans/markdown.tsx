@@ -6,13 +6,8 @@
 import { Fragment, type ReactNode, memo } from 'react';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
+import { type MarkdownBlock, blocksOf } from './markdown-blocks.ts';
 import styles from './plans.module.css';
-
-type Block =
-  | { readonly kind: 'heading'; readonly level: number; readonly text: string }
-  | { readonly kind: 'code'; readonly text: string }
-  | { readonly kind: 'list'; readonly isOrdered: boolean; readonly items: readonly string[] }
-  | { readonly kind: 'quote' | 'text'; readonly text: string };
 
 /** A plan of a megabyte is cut: a person reads it in an editor. */
 const MOST_CHARACTERS = 100_000;
@@ -29,7 +24,7 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   );
 });
 
-function BlockOf({ block }: { readonly block: Block }) {
+function BlockOf({ block }: { readonly block: MarkdownBlock }) {
   switch (block.kind) {
     case 'heading': {
       // The page has the first two levels.
@@ -43,7 +38,9 @@ function BlockOf({ block }: { readonly block: Block }) {
       return (
         <List>
           {block.items.map((item, index) => (
-            <li key={index}>{inline(item)}</li>
+            <li key={index} data-box={/^[☐☑]/.test(item)}>
+              {inline(item)}
+            </li>
           ))}
         </List>
       );
@@ -53,57 +50,6 @@ function BlockOf({ block }: { readonly block: Block }) {
     default:
       return <p>{inline(block.text)}</p>;
   }
-}
-
-function blocksOf(text: string): readonly Block[] {
-  const blocks: Block[] = [];
-  const lines = text.split('\n');
-  for (let at = 0; at < lines.length;) {
-    const line = lines[at] ?? '';
-    const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
-    const heading = /^(#{1,6})\s+(.*)$/.exec(line);
-    const item = itemOf(line);
-    if (fence !== undefined) {
-      const end = lines.findIndex((one, index) => index > at && one.trimStart().startsWith(fence));
-      const last = end === -1 ? lines.length : end;
-      blocks.push({ kind: 'code', text: lines.slice(at + 1, last).join('\n') });
-      at = last + 1;
-    } else if (heading !== null) {
-      blocks.push({ kind: 'heading', level: heading[1]?.length ?? 1, text: heading[2] ?? '' });
-      at += 1;
-    } else if (item !== undefined) {
-      const items: string[] = [];
-      for (let one = itemOf(lines[at] ?? ''); one !== undefined; one = itemOf(lines[at] ?? '')) {
-        items.push(one.text);
-        at += 1;
-      }
-      blocks.push({ kind: 'list', isOrdered: item.isOrdered, items });
-    } else if (line.trim() === '') {
-      at += 1;
-    } else {
-      const isQuote = line.startsWith('>');
-      const part: string[] = [];
-      for (
-        ;
-        at < lines.length && isPlain(lines[at] ?? '') && (lines[at] ?? '').startsWith('>') === isQuote;
-        at += 1
-      )
-        part.push((lines[at] ?? '').replace(/^>\s?/, ''));
-      blocks.push({ kind: isQuote ? 'quote' : 'text', text: part.join('\n') });
-    }
-  }
-  return blocks;
-}
-
-function itemOf(line: string): { readonly text: string; readonly isOrdered: boolean } | undefined {
-  const [, mark, text = ''] = /^\s{0,12}([-*+]|\d{1,9}[.)])\s+(.*)$/.exec(line) ?? [];
-  if (mark === undefined) return undefined;
-  const checked = text.replace(/^\[ \]\s/, '☐ ').replace(/^\[[xX]\]\s/, '☑ ');
-  return { text: checked, isOrdered: /\d/.test(mark) };
-}
-
-function isPlain(line: string): boolean {
-  return line.trim() !== '' && !/^(#{1,6}\s|\s*(`{3,}|~{3,}))/.test(line) && itemOf(line) === undefined;
 }
 
 /** `code` and **bold** only; a link stays as it was written, so that its address is seen. */

@@ -50,6 +50,11 @@ function PlanShown({ plan }: { readonly plan: Shown }) {
       <ProgressBar plan={plan} />
       {plan.body !== '' && <Markdown text={plan.body} />}
       {hasEdges && tasks.length <= MOST_IN_GRAPH && <Graph tasks={tasks} critical={critical} />}
+      {hasEdges && tasks.length > MOST_IN_GRAPH && (
+        <p className={styles.none}>
+          {`No graph: ${tasks.length} tasks with dependencies are more than the ${MOST_IN_GRAPH} that it can show. The list below has all of them.`}
+        </p>
+      )}
       {critical.length > 0 && (
         <p>
           <strong>Critical path:</strong> {critical.join(' → ')}
@@ -97,6 +102,7 @@ function ProgressBar({ plan: { progress } }: { readonly plan: Shown }) {
 }
 
 function TaskList({ plan, critical }: { readonly plan: Shown; readonly critical: readonly string[] }) {
+  const isCritical = useMemo(() => new Set(critical), [critical]);
   if (plan.tasks.length === 0)
     return (
       <p className={styles.none}>
@@ -115,7 +121,7 @@ function TaskList({ plan, critical }: { readonly plan: Shown; readonly critical:
             <span>
               {statusWord(status)}
               {dependsOn.length > 0 && ` · after ${dependsOn.join(', ')}`}
-              {critical.includes(id) && ' · critical'}
+              {isCritical.has(id) && ' · critical'}
             </span>
           </li>
         ))}

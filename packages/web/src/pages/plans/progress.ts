@@ -28,26 +28,44 @@ export interface GraphTask {
 /** The longest chain of open tasks of which each waits for the one before it; empty if there is no such pair. */
 export function criticalPath(tasks: readonly GraphTask[]): readonly string[] {
   const open = new Map(tasks.filter(({ status }) => !isFinished(status)).map((task) => [task.id, task]));
-  const longest = new Map<string, readonly string[]>();
-  /** A cycle, which a board refuses, ends where it closes. */
-  const chainTo = (id: string, above: ReadonlySet<string>): readonly string[] => {
-    const known = longest.get(id);
-    if (known !== undefined) return known;
-    const within = new Set([...above, id]);
-    let before: readonly string[] = [];
-    for (const dependency of open.get(id)?.dependsOn ?? []) {
-      if (!open.has(dependency) || within.has(dependency)) continue;
-      const chain = chainTo(dependency, within);
-      if (chain.length > before.length) before = chain;
-    }
-    const chain = [...before, id];
-    longest.set(id, chain);
-    return chain;
-  };
-  let path: readonly string[] = [];
-  for (const id of open.keys()) {
-    const chain = chainTo(id, new Set());
-    if (chain.length > path.length) path = chain;
+  const lengths = chainLengths(open);
+  let last: string | undefined;
+  for (const id of open.keys()) if ((lengths.get(id) ?? 0) > (lengths.get(last ?? '') ?? 0)) last = id;
+  const path: string[] = [];
+  for (let id = last; id !== undefined;) {
+    path.push(id);
+    const length: number = (lengths.get(id) ?? 0) - 1;
+    id = length === 0 ? undefined : open.get(id)?.dependsOn.find((one) => lengths.get(one) === length);
   }
-  return path.length > 1 ? path : [];
+  return path.length > 1 ? path.toReversed() : [];
+}
+
+/** How long the longest chain is that ends with a task. A cycle, which a board refuses, has no length. */
+function chainLengths(open: ReadonlyMap<string, GraphTask>): ReadonlyMap<string, number> {
+  const waiting = new Map<string, number>();
+  const dependants = new Map<string, string[]>();
+  for (const { id, dependsOn } of open.values()) {
+    const before = dependsOn.filter((one) => open.has(one));
+    waiting.set(id, before.length);
+    for (const one of before) listed(dependants, one).push(id);
+  }
+  const lengths = new Map<string, number>();
+  const found = [...open.keys()].filter((id) => waiting.get(id) === 0);
+  // Without recursion: a chain may have thousands of tasks.
+  for (const id of found) {
+    const before = open.get(id)?.dependsOn.map((one) => lengths.get(one) ?? 0) ?? [];
+    lengths.set(id, 1 + Math.max(0, ...before));
+    for (const next of dependants.get(id) ?? []) {
+      const left = (waiting.get(next) ?? 0) - 1;
+      waiting.set(next, left);
+      if (left === 0) found.push(next);
+    }
+  }
+  return lengths;
+}
+
+function listed(lists: Map<string, string[]>, key: string): string[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
 }

@@ -32,7 +32,7 @@ export function Actions({ task }: { readonly task: ShownTask }) {
   return (
     <section className={styles.actions} aria-label="Actions">
       {first.map((verb, at) => (
-        <ActionButton key={verb} verb={verb} task={task} isMain={at === 0} />
+        <ActionButton key={verb} verb={verb} task={task} isMain={at === 0 && task.status !== 'done'} />
       ))}
       {others.length > 0 && (
         <details>

@@ -1,15 +1,11 @@
 /** Assignment, accept commands, ledger, results and cost. All of it is text of people and agents, shown as text. */
 
-import { useState } from 'react';
 import { Link } from 'wouter';
 
-import { dollarsText, sizeText, tokensText } from '../../../../copse/src/explain/rules/amounts.ts';
-import { shown } from '../../../../copse/src/kernel/text.ts';
+import { dollarsText, tokensText } from '../../../../copse/src/explain/rules/amounts.ts';
 import { tokensOf } from '../../../../copse/src/kernel/usage.ts';
 import { brief, clipped } from '../../parts/clipped.ts';
-import { Problem } from '../../api/problem.ts';
-import { useToast } from '../../parts/toasts.tsx';
-import { useDesk } from '../../store/hooks.tsx';
+import { ArtifactEntry } from './artifact.tsx';
 import type { ShownTask } from './page.tsx';
 import { Since } from './since.tsx';
 import styles from './task.module.css';
@@ -75,7 +71,7 @@ export function Details({ task }: { readonly task: ShownTask }) {
         {artifacts.length === 0 && <p className={styles.faint}>It has none yet.</p>}
         <ul className={styles.entries}>
           {artifacts.map((artifact) => (
-            <Artifact key={artifact.id} artifact={artifact} />
+            <ArtifactEntry key={artifact.id} artifact={artifact} />
           ))}
         </ul>
       </section>
@@ -96,47 +92,5 @@ function TaskLinks({ title, ids }: { readonly title: string; readonly ids: reado
         ))}
       </p>
     </section>
-  );
-}
-
-/** A page of a file that may be a program or an image is saved, never opened in this page. */
-function Artifact({ artifact }: { readonly artifact: ShownTask['artifacts'][number] }) {
-  const { client } = useDesk();
-  const toast = useToast();
-  const [text, setText] = useState<string>();
-  const { id, kind, address, title, at, content } = artifact;
-  const open = async () => {
-    try {
-      const page = await client.call('artifact.content', { artifact: id });
-      const bytes = Uint8Array.from(atob(page.content), (letter) => letter.codePointAt(0) ?? 0);
-      const more = page.next === null ? '' : `\n… (${sizeText(page.bytes)} in all)`;
-      setText(`${new TextDecoder().decode(bytes)}${more}`);
-    } catch (error) {
-      const next = error instanceof Problem ? error.next : [];
-      toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
-    }
-  };
-  return (
-    <li>
-      <span className={styles.faint}>
-        {kind} · <Since at={at} />
-      </span>
-      <p>
-        {title !== null && `${shown(title)}: `}
-        <code>{shown(content?.name ?? address)}</code>
-        {content && ` (${sizeText(content.bytes)})`}{' '}
-        {content && text === undefined && (
-          <button
-            type="button"
-            className={styles.more}
-            title={`copse artifact show ${id}`}
-            onClick={() => void open()}
-          >
-            Show its content
-          </button>
-        )}
-      </p>
-      {text !== undefined && <pre className={`${styles.text} ${styles.code}`}>{shown(text)}</pre>}
-    </li>
   );
 }

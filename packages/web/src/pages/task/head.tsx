@@ -7,6 +7,7 @@ import { statusWord } from '../../parts/status-word.ts';
 import { type Answer, useRecords } from '../../store/hooks.tsx';
 import { Actions, CommandButton, isAmongActions } from './actions.tsx';
 import type { ShownTask } from './page.tsx';
+import { phaseText } from './phase-text.ts';
 import { Question } from './question.tsx';
 import { Since } from './since.tsx';
 import styles from './task.module.css';
@@ -18,6 +19,7 @@ interface HeadProps {
 
 export function Head({ task, why }: HeadProps) {
   const nodes = useRecords('node');
+  const phase = phaseText(task);
   const { id, title, status, since, worker, workspace, attempts } = task;
   const agent = worker?.agent ?? attempts.at(-1)?.agent ?? task.agent;
   const node = worker?.node ?? workspace?.node ?? attempts.at(-1)?.node;
@@ -40,6 +42,12 @@ export function Head({ task, why }: HeadProps) {
               {shown(agent)}
               {worker?.isByHand && ' (by hand)'}
             </dd>
+          </div>
+        )}
+        {phase !== null && (
+          <div>
+            <dt>Phase</dt>
+            <dd>{phase}</dd>
           </div>
         )}
         {task.takenOver !== null && (

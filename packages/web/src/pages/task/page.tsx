@@ -12,7 +12,7 @@ import { Details } from './details.tsx';
 import { Head } from './head.tsx';
 import { Output } from './session/output.tsx';
 import styles from './task.module.css';
-import { Timeline } from './timeline.tsx';
+import { Timeline } from './timeline/timeline.tsx';
 
 const Changes = lazy(() => import('./changes/changes.tsx'));
 
@@ -130,7 +130,7 @@ function partOf(part: Part, task: ShownTask): ReactNode {
     case 'changes':
       return <Changes task={task} />;
     case 'timeline':
-      return <Timeline task={task.id} />;
+      return <Timeline task={task} />;
     case 'output':
       return <Output task={task} />;
     case 'details':

@@ -29,7 +29,7 @@ export function Question({ task: { id, question: latest } }: { readonly task: Sh
     <section ref={place} className={styles.question} aria-label="Its agent asks">
       <h2>Its agent asks to use {shown(tool)}, and waits for your answer</h2>
       <p className={styles.faint}>
-        asked <Since at={since} /> ago
+        asked <Since at={since} />
       </p>
       <pre className={styles.text} tabIndex={0} aria-label="What it asks for">
         {text.length <= MOST ? text : `${text.slice(0, MOST)}\n… (${text.length - MOST} more characters)`}

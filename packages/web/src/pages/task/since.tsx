@@ -1,6 +1,5 @@
-import { useEffect, useState } from 'react';
-
 import { spanText } from '../../../../copse/src/kernel/time.ts';
+import { useNow } from '../../parts/now.ts';
 
 interface SinceProps {
   readonly at: string;
@@ -10,11 +9,7 @@ interface SinceProps {
 
 /** How long ago, with the exact time as its title. */
 export function Since({ at, lasts = false }: SinceProps) {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 10_000);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow();
   const span = spanText(Math.max(0, Math.floor((now - Date.parse(at)) / 1_000) * 1_000));
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>

@@ -77,7 +77,7 @@ function Search({ onClose, onChosen }: SearchProps) {
         autoFocus
       />
       <Command.List className={styles.list}>
-        <Command.Empty className={styles.empty}>Nothing has these words.</Command.Empty>
+        <Command.Empty className={styles.empty}>No match.</Command.Empty>
         {facts && offered.length > 0 && (
           <Command.Group heading={`${facts.task.id} · ${shown(facts.task.title)}`}>
             {offered.map((one) => (

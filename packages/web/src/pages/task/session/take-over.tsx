@@ -102,6 +102,6 @@ export function TakeOverBar({ id, takeOver }: { readonly id: string; readonly ta
 function wordsOf({ mayType, holder }: TakeOver): string {
   if (mayType) return 'You have taken over: what you type goes to the agent. Ctrl ] leaves the terminal.';
   return holder === undefined
-    ? 'You only look: nothing that you type reaches the agent.'
-    : `${shown(personName(holder))} has taken over. This page only looks.`;
+    ? 'Read-only. Take over to type.'
+    : `${shown(personName(holder))} has taken over. Read-only here.`;
 }
