@@ -24,6 +24,7 @@ import {
   decideStuck,
 } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
+import type { Author } from '../../../packages/copse/src/board/rules/event.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../../support/board/boards.ts';
 import { claimant, must, newTask } from '../../support/records/tasks.ts';
 
@@ -154,6 +155,22 @@ describe.each(engines)('a board on %s', (engine) => {
         refusal: { code: 'fenced' },
       });
       expect(await board.list('ledger', { task: id })).toHaveLength(1);
+    });
+
+    it('and limits what a session adds to a ledger, and not what a person adds', async () => {
+      const { id } = await newTask(board, { title: 'Mine' });
+      const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));
+      const by = { kind: 'session', session: claimant('se-1').session, token } as const;
+      const { textLength, perTask } = defaultPolicy.ledger;
+      const add = (text: string, author: Author = by) =>
+        addLedgerEntry(contextOf(board, author), id, { kind: 'learning', text });
+      const refused = { kind: 'refused', refusal: { code: 'invalid', next: ['copse artifact add <file>'] } };
+      expect(await add('x'.repeat(textLength + 1))).toMatchObject(refused);
+      must(await add('x'.repeat(textLength)));
+      for (let count = 1; count < perTask; count += 1) must(await add('short'));
+      expect(await add('one more')).toMatchObject(refused);
+      must(await add('x'.repeat(textLength + 1), person));
+      expect(await board.list('ledger', { task: id })).toHaveLength(perTask + 1);
     });
 
     it('that a person moved only to the node that it was moved to', async () => {

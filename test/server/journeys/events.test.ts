@@ -4,9 +4,11 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 
 import { describe, expect, test } from 'vitest';
 
+import { over } from '../../../packages/copse/src/board/over.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { type EventNumber, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { eventView, taskView } from '../../../packages/copse/src/operations/views/views.ts';
+import { act as listEvents } from '../../../packages/copse/src/operations/board/events.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { openServer } from '../../../packages/copse/src/server/server.ts';
 import { engines } from '../../support/board/boards.ts';
@@ -247,6 +249,43 @@ test('a client that does not read is told that it is slow, and catches up by num
   expect([...slow.events, ...again.events]).toEqual(all);
   again.cut();
   socket.socket.terminate();
+});
+
+// promise: server-events
+test('events of a megabyte are read one by one, in the background of other clients', async () => {
+  const pages: number[] = [];
+  const longest = { ms: 0 };
+  await using served = await newServed({
+    board: (board) =>
+      over(board, {
+        eventPage: async (query) => {
+          const page = await board.eventPage(query);
+          pages.push(JSON.stringify(page.events).length);
+          return page;
+        },
+      }),
+  });
+  const body = 'x'.repeat(1_000_000);
+  for (let count = 0; count < 40; count += 1) await newTask(served.board, { title: 'Large', body });
+  const client = new Following(served);
+  await client.connect('0');
+  while (client.events.length < 40) {
+    const began = performance.now();
+    expect((await ask(served, '/healthz')).status).toBe(200);
+    longest.ms = Math.max(longest.ms, performance.now() - began);
+  }
+  expect(client.events.map((text) => (JSON.parse(text) as { number: number }).number)).toEqual(
+    Array.from({ length: 40 }, (_, index) => index + 1),
+  );
+  client.cut();
+  const listed = await listEvents(
+    { board: (work) => work({ board: served.board } as never) },
+    { limit: 1_000 },
+  );
+  expect(listed).toMatchObject({ hasMore: true, cursor: { number: listed.events.length } });
+  expect(listed.events.length).toBeLessThan(6);
+  expect(Math.max(...pages)).toBeLessThan(6_000_000);
+  expect(longest.ms).toBeLessThan(2_000);
 });
 
 test('signs of life come when nothing happens; a WebSocket that does not answer is closed', async () => {

@@ -18,6 +18,12 @@ export const limits = {
   /** Added to every fencing token when the board's server was replaced: more than were given out in what it lost. */
   tokenStep: 1_000_000,
 
+  /** Of events that are read at a time: an agent can write many of a megabyte. */
+  eventPage: { limit: 500, mostBytes: 4 * MEGABYTE },
+
+  /** What an agent may add to the ledger of a task; a person may add more. */
+  ledger: { textLength: 30_000, perTask: 200 },
+
   /** What the merges of a queue remember. */
   mergeMemory: {
     merges: 8_192,
@@ -321,8 +327,9 @@ export const limits = {
     tokens: 64,
     /** How long a page may go on, also after the server was started again. */
     pageTokenMs: 12 * HOUR,
-    /** Events in memory for all clients, and what one write has at most. */
+    /** Events in memory for all clients, and what one write has at most; an event may be larger alone. */
     recentEvents: 2_000,
+    recentBytes: 8 * MEGABYTE,
     batchEvents: 200,
     batchBytes: 256 * KILOBYTE,
     /** Refused hosts and origins that are told to the person; a scan names thousands. */
