@@ -21,7 +21,18 @@ import { describe, expect, test } from 'vitest';
 
 import { projectRoot } from '../../guards/working-copy.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
-import { answer, copse, finished, newArea, newRepository, plainEnv, startCopse } from '../../support/cli.ts';
+import {
+  answer,
+  cliFile,
+  copse,
+  finished,
+  newArea,
+  newRepository,
+  nodeFlags,
+  plainEnv,
+  startCopse,
+} from '../../support/cli.ts';
+import { sendRaw } from '../../support/server/served.ts';
 
 const area = newArea();
 
@@ -128,6 +139,30 @@ async function freePort(): Promise<{ readonly port: number; readonly close: () =
   const { port } = server.address() as AddressInfo;
   return { port, close: () => new Promise((resolve) => server.close(() => resolve())) };
 }
+
+test.skipIf(process.platform !== 'linux').each(['on a full disk', 'in a closed pipe'])(
+  'a stranger does not end a server whose remarks cannot be written, %s',
+  async (where) => {
+    const line = `exec "$0" "$@"${where === 'on a full disk' ? ' 2>/dev/full' : ''}`;
+    const argv = ['-c', line, process.execPath, ...nodeFlags, cliFile, 'serve', '--port', '0'];
+    const child = spawn('sh', argv, { cwd: newRepository(area), env: { ...plainEnv, HOME: area } });
+    closeAtEnd(() => child.kill('SIGKILL'));
+    let printed = '';
+    child.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    while (!printed.includes('/api/v1/snapshot')) await once(child.stdout, 'data');
+    child.stderr.destroy();
+    const { origin, port } = new URL(/board at (\S+)\/api/.exec(printed)?.[1] ?? '');
+    for (const host of ['x', 'y', 'z']) {
+      const refused = sendRaw(Number(port), `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect(await refused.ended).toMatch(/^HTTP\/1\.1 401 /);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    const ended = finished(child);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0 });
+  },
+);
 
 test('another server in the same repository takes another port, unless one is named', async () => {
   const first = await serve([]);

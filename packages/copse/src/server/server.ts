@@ -88,7 +88,8 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export async function openServer(options: ServerOptions): Promise<RunningServer> {
+export async function openServer(given: ServerOptions): Promise<RunningServer> {
+  const options = { ...given, onProblem: neverFailing(given.onProblem) };
   const { board, policy } = options;
   const limits = policy.server;
   const stop = new AbortController();
@@ -182,6 +183,17 @@ async function httpServer({ tls }: ServerOptions, limits: Policy['server']): Pro
       : createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: limits.headersMs });
   server.maxConnections = limits.connections;
   return server;
+}
+
+/** Strangers cause remarks, too: one that cannot be told must not end the server. */
+function neverFailing(tell: ServerOptions['onProblem']): ServerOptions['onProblem'] {
+  return (text) => {
+    try {
+      tell(text);
+    } catch {
+      // There is no other place to tell it.
+    }
+  };
 }
 
 function listen(server: Server, { host, port }: ServerOptions): Promise<number> {
