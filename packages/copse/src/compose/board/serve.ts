@@ -54,6 +54,7 @@ export async function openServedBoard(
     env,
     folder: repository.configFolder,
     homeFolder: env['HOME'] ?? homedir(),
+    onProblem,
   });
   const context = await openContext(surroundings, undefined, { patience });
   let triggers: readonly TriggerDefinition[] = [];
