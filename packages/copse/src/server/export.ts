@@ -20,15 +20,18 @@ const CHUNK = 64 * 1024;
 
 async function exportBoard(
   { board, limits, signal }: ServedParts,
-  { response }: Call,
+  { response, onStream }: Call,
 ): Promise<HttpAnswer | undefined> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const over = AbortSignal.any([signal, gone.signal]);
   let waiting = '';
+  let hasBegun = false;
   const send = async () => {
-    // Not before the first line: until then a failure is an answer.
-    if (!response.headersSent) begin(response);
+    // Not before the first line: until then a failure is an answer, and so is a board that is away for too long.
+    if (!hasBegun && (response.headersSent || response.destroyed)) throw new Disconnected();
+    if (!hasBegun) begin(response, onStream);
+    hasBegun = true;
     const text = waiting;
     waiting = '';
     const taken = await inTime(limits.slowMs, over, (done) => {
@@ -53,7 +56,8 @@ async function exportBoard(
   return undefined;
 }
 
-function begin(response: ServerResponse): void {
+function begin(response: ServerResponse, onStream: () => void): void {
+  onStream();
   response.writeHead(200, { ...SAFE_HEADERS, 'content-type': 'application/jsonl' });
 }
 

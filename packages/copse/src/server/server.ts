@@ -51,6 +51,7 @@ import { API, matchPath, parseTarget, targetProblem } from './rules/target.ts';
 import { isPagePath } from './rules/web.ts';
 import { Snapshots, liveRecords, viewedTasks } from './snapshot.ts';
 import { WebFiles } from './web-files.ts';
+import { whileOpen } from './while-open.ts';
 
 export interface ServerOptions {
   readonly board: Board;
@@ -347,7 +348,11 @@ class Entrance {
         endWith(socket, rawAnswer(badCursor(), 'Bad Request'));
         return;
       }
-      const from = await feed.begin(after);
+      const from = await whileOpen(feed.begin(after), socket, limits.requestMs);
+      if (from === undefined) {
+        endWith(socket, rawAnswer(late(), 'Service Unavailable'));
+        return;
+      }
       this.#sockets.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => client.terminate());
         void this.#serveSocket(client, () => streamAsFrames(feed, from, client, { signal, limits }));
