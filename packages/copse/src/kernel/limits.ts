@@ -303,6 +303,7 @@ export const limits = {
     working: 1_000,
     /** Bodies of requests that are not verified yet are held in memory. */
     unverifiedBodies: 16,
+    unverifiedMs: 5 * SECOND,
     headersMs: 10 * SECOND,
     requestMs: 30 * SECOND,
     /** A stream says so often that it is alive; a WebSocket that does not answer is closed. */
@@ -320,7 +321,6 @@ export const limits = {
     /** How long the program that opens a browser may take, and how long the file that leads to the address stays. */
     openMs: 5 * SECOND,
     openedMs: 30 * SECOND,
-    codeTries: 10,
     ticketMs: 30 * SECOND,
     tickets: 256,
     /** Tokens that were given for codes; the oldest is forgotten first. */

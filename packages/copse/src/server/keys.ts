@@ -1,8 +1,9 @@
 /**
  * The secrets of a running server: tokens, the one-time code, tickets. Only digests are kept, compared in constant time.
  *
- * A code becomes a token once; a page has it for 12 hours. It ends at its first use, after 5 minutes, and after 10 wrong tries. A ticket opens one
- * WebSocket, whose address cannot carry a header; it ends at its first use and after 30 seconds.
+ * A code becomes a token once; a page has it for 12 hours. It ends at its first use and after 5 minutes. Wrong tries do not end it:
+ * 32 random bytes cannot be guessed, and strangers could keep the person out. A ticket opens one WebSocket, whose address cannot carry a
+ * header; it ends at its first use and after 30 seconds.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -10,10 +11,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Policy } from '../kernel/policy.ts';
 import type { KeptToken, KeptTokens } from './kept-tokens.ts';
 
-type KeyLimits = Pick<
-  Policy['server'],
-  'codeMs' | 'codeTries' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs'
->;
+type KeyLimits = Pick<Policy['server'], 'codeMs' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs'>;
 
 interface Expiring {
   readonly digest: Buffer;
@@ -36,7 +34,7 @@ export class ServerKeys {
   readonly token = newSecret();
   readonly #own = digestOf(this.token);
   #entered: readonly PageToken[] = [];
-  #code: (Expiring & { triesLeft: number }) | undefined;
+  #code: Expiring | undefined;
   /** Codes that became tokens; each is told once when it comes again. */
   #used: readonly UsedCode[] = [];
   #tickets: readonly Expiring[] = [];
@@ -56,8 +54,7 @@ export class ServerKeys {
   /** The code of before ends. */
   newCode(): string {
     const code = newSecret();
-    const { codeMs, codeTries } = this.#limits;
-    this.#code = { digest: digestOf(code), untilMs: this.#nowMs() + codeMs, triesLeft: codeTries };
+    this.#code = { digest: digestOf(code), untilMs: this.#nowMs() + this.#limits.codeMs };
     return code;
   }
 
@@ -66,9 +63,8 @@ export class ServerKeys {
     const code = this.#code;
     const isRight = timingSafeEqual(code?.digest ?? NONE, digestOf(given));
     if (code === undefined || this.#nowMs() >= code.untilMs) return undefined;
-    code.triesLeft -= 1;
-    if (isRight || code.triesLeft <= 0) this.#code = undefined;
     if (!isRight) return undefined;
+    this.#code = undefined;
     const token = newSecret();
     const one = { digest: digestOf(token), untilMs: Date.now() + this.#limits.pageTokenMs };
     const { tokens } = this.#limits;
