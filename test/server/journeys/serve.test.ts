@@ -19,6 +19,7 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, test } from 'vitest';
 
+import { hasOtherServers, isOrchestratedAt } from '../../../packages/copse/src/compose/board/who-runs.ts';
 import { projectRoot } from '../../guards/working-copy.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
 import {
@@ -178,6 +179,15 @@ test('another server in the same repository takes another port, unless one is na
   for (const { child } of [first, second]) child.kill('SIGINT');
   expect((await first.ended).code).toBe(0);
   expect((await second.ended).code).toBe(0);
+});
+
+test('a server knows whether another one of its clone runs', async () => {
+  const { cwd, child, ended } = await serve();
+  expect(await hasOtherServers(cwd)).toBe(true);
+  expect(await isOrchestratedAt(cwd)).toBe(false);
+  child.kill('SIGKILL');
+  await ended;
+  expect(await hasOtherServers(cwd)).toBe(false);
 });
 
 test('servers on two addresses of this machine keep their tokens apart', async () => {

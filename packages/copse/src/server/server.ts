@@ -102,8 +102,6 @@ export async function openServer(given: ServerOptions): Promise<RunningServer> {
     refused: 0,
     operations: new OperationCounts(),
   };
-  const { output: parts, onProblem } = options;
-  const outputs = parts && new Outputs({ board, parts, policy, signal: stop.signal, onProblem });
   const feed = await Feed.open(board, {
     policy,
     signal: stop.signal,
@@ -115,6 +113,9 @@ export async function openServer(given: ServerOptions): Promise<RunningServer> {
   });
   const server = await httpServer(options, limits);
   const port = await listen(server, options);
+  const { output: parts, onProblem } = options;
+  // Only now: a server that found its port taken must not give back what is shown by another one.
+  const outputs = parts && new Outputs({ board, parts, policy, signal: stop.signal, onProblem });
   const scheme = options.tls === null ? 'http' : 'https';
   const doors = doorsOf({ ...options, scheme, port });
   const [shownHost] = options.proxied;
