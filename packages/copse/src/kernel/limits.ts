@@ -327,6 +327,11 @@ export const limits = {
     tokens: 64,
     /** How long a page may go on, also after the server was started again. */
     pageTokenMs: 12 * HOUR,
+    /** Exports at a time, and how long each may take: it holds a read transaction of the board. */
+    exports: 2,
+    exportMs: 10 * MINUTE,
+    /** A clock that is set back by less changes nothing. */
+    clockStepMs: MINUTE,
     /** Events in memory for all clients, and what one write has at most; an event may be larger alone. */
     recentEvents: 2_000,
     recentBytes: 8 * MEGABYTE,

@@ -212,7 +212,12 @@ class Entrance {
   readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
-  readonly #routes: readonly Route[] = [...ownRoutes, exportRoute, ...operationRoutes(operations), mcpRoute];
+  readonly #routes: readonly Route[] = [
+    ...ownRoutes,
+    exportRoute(),
+    ...operationRoutes(operations),
+    mcpRoute,
+  ];
   readonly #sockets: WebSocketServer;
   readonly #onProblem: ServerOptions['onProblem'];
   readonly #sessionOf: NonNullable<ServerOptions['sessionOf']>;
