@@ -11,7 +11,10 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Policy } from '../kernel/policy.ts';
 import type { KeptToken, KeptTokens } from './kept-tokens.ts';
 
-type KeyLimits = Pick<Policy['server'], 'codeMs' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs'>;
+type KeyLimits = Pick<
+  Policy['server'],
+  'codeMs' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs' | 'clockStepMs'
+>;
 
 interface Expiring {
   readonly digest: Buffer;
@@ -48,7 +51,7 @@ export class ServerKeys {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#kept = kept;
-    this.#entered = stillValid(kept?.read() ?? []).slice(-limits.tokens);
+    this.#entered = stillValid(kept?.read() ?? [], limits).slice(-limits.tokens);
   }
 
   /** The code of before ends. */
@@ -69,7 +72,7 @@ export class ServerKeys {
     const one = { digest: digestOf(token), untilMs: Date.now() + this.#limits.pageTokenMs };
     const { tokens } = this.#limits;
     this.#used = [...this.#used, { digest: code.digest, token: one.digest }].slice(-tokens);
-    this.#entered = [...stillValid(this.#entered), one].slice(-tokens);
+    this.#entered = [...stillValid(this.#entered, this.#limits), one].slice(-tokens);
     this.#keep();
     return token;
   }
@@ -94,7 +97,7 @@ export class ServerKeys {
   isToken(given: string | undefined): boolean {
     const digest = digestOf(given ?? '');
     // All are compared, so that the time says nothing about which one.
-    const known = [this.#own, ...stillValid(this.#entered).map((one) => one.digest)];
+    const known = [this.#own, ...stillValid(this.#entered, this.#limits).map((one) => one.digest)];
     const equal = known.filter((one) => timingSafeEqual(one, digest));
     return given !== undefined && equal.length > 0;
   }
@@ -121,9 +124,13 @@ export class ServerKeys {
   }
 }
 
-function stillValid<T extends KeptToken>(tokens: readonly T[]): readonly T[] {
+/** One that is valid for longer than any is given was given before the clock was set back: it would not end in time. */
+function stillValid<T extends KeptToken>(
+  tokens: readonly T[],
+  { pageTokenMs, clockStepMs }: KeyLimits,
+): readonly T[] {
   const nowMs = Date.now();
-  return tokens.filter(({ untilMs }) => nowMs < untilMs);
+  return tokens.filter(({ untilMs }) => nowMs < untilMs && untilMs <= nowMs + pageTokenMs + clockStepMs);
 }
 
 /** 32 random bytes, in letters that addresses and headers can have. */
