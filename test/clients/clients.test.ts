@@ -131,7 +131,7 @@ function newPlaceOfWork(): string {
 
 async function serve(cwd: string) {
   const { child, stop, printed } = start(['serve', '--port', '0'], cwd);
-  const address = /^Serving the board at (\S+)\/api\/v1; .*\n.* the code (\S+)$/m;
+  const address = /^Serving the board at (\S+)\/api\/v1; [^]*#code=(\S+)$/m;
   while (!address.test(printed())) {
     if (child.exitCode !== null) throw new Error(printed());
     await Promise.race([once(child.stdout ?? child, 'data'), once(child, 'exit')]);

@@ -198,6 +198,8 @@ const rows: Readonly<Record<string, Row | Row['from']>> = {
   'copse logs a1b2 --follow': { from: byAgent, isEndless: true },
   // Agents of this test have no terminal.
   attach: { from: idle, code: 3 },
+  'take-over': { from: idle, code: 4 },
+  'give-back': idle,
   pause: taken,
   resume: paused,
   restart: stuck,

@@ -90,8 +90,8 @@ test('how a conflict was resolved is still known after the landing', async () =>
   const [first, second] = await Promise.all(
     [plain, resolved].map(async (id) => must(await whyTask(context, id, { isOrchestrated: false })).because),
   );
-  expect([first, second].filter((lines) => lines?.includes(note))).toHaveLength(1);
   expect(await scene.events('landing.noted')).toMatchObject([{ note }]);
+  expect([first, second].filter((lines) => lines?.includes(note)), JSON.stringify([first, second])).toHaveLength(1);
 });
 
 test('a reviewer is notified once why a change left the queue, unless they took it out', async () => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { ownPaths } from '../../../packages/copse/src/server/api/own-paths.ts';
+import { ownPaths, webSockets } from '../../../packages/copse/src/server/api/own-paths.ts';
 import { operationRoutes } from '../../../packages/copse/src/server/api/routes.ts';
 import { mcpRoute } from '../../../packages/copse/src/server/mcp/route.ts';
 import { ownRoutes } from '../../../packages/copse/src/server/routes.ts';
@@ -21,14 +21,13 @@ const OPEN = ['POST /api/v1/enter', 'GET /healthz', 'POST /triggers/{name}'];
 const described = Object.entries(ownPaths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     route: `${method.toUpperCase()} ${path}`,
-    // A WebSocket opens with a ticket: its security is another, not none.
     isOpen: (operation as { security?: readonly unknown[] }).security?.length === 0,
   })),
 );
 const routes = [
   ...[...ownRoutes, ...operationRoutes(operations), mcpRoute].map(({ method, path }) => `${method} ${path}`),
   // An upgrade without a ticket, as a plain request too.
-  'GET /api/v1/stream',
+  ...Object.keys(webSockets).map((path) => `GET ${path}`),
 ];
 
 /** All that the server sends until it ends the connection, but the time. */

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sessionToken } from '../../../packages/copse/src/agents/files/session-token.ts';
 import { type SessionId, brand, fencingToken } from '../../../packages/copse/src/kernel/ids.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
-import { ownPaths } from '../../../packages/copse/src/server/api/own-paths.ts';
+import { ownPaths, webSockets } from '../../../packages/copse/src/server/api/own-paths.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
 import { answer, finished, newArea, startCopse } from '../../support/cli.ts';
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
@@ -101,12 +101,12 @@ describe('the token of a session', () => {
     for (const [text, item] of paths)
       for (const method of Object.keys(item)) {
         const { status } = await ask(served, pathOf(text, mine), { method: method.toUpperCase(), token });
-        expect({ text, method, status }).toEqual({
-          text,
-          method,
-          status: text.endsWith('/stream') ? 404 : 403,
-        });
+        expect({ text, method, status }).toEqual({ text, method, status: 403 });
       }
+    for (const text of Object.keys(webSockets)) {
+      const { status } = await ask(served, pathOf(text, mine), { token });
+      expect({ text, status }).toEqual({ text, status: 404 });
+    }
     expect(await openSocket(served, `?ticket=${token}&after=0`)).toMatchObject({
       kind: 'refused',
       status: 401,

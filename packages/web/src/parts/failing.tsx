@@ -4,15 +4,23 @@ import { Component, type PropsWithChildren } from 'react';
 
 import styles from './page-state.module.css';
 
+interface FailingProps {
+  readonly onError?: (error: unknown) => void;
+}
+
 interface State {
   readonly reason: string | null;
 }
 
-export class Failing extends Component<PropsWithChildren, State> {
+export class Failing extends Component<PropsWithChildren<FailingProps>, State> {
   override state: State = { reason: null };
 
   static getDerivedStateFromError(error: unknown): State {
     return { reason: error instanceof Error ? error.message : String(error) };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    this.props.onError?.(error);
   }
 
   override render() {

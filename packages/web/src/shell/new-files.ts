@@ -8,6 +8,7 @@ const ONCE_IN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
 let isAhead = false;
+let isWaiting = false;
 
 /** Loads what no person asked for yet: if it is not there, nothing is loaded again under the hands of a person. */
 export async function loadAhead(load: () => Promise<unknown>): Promise<void> {
@@ -22,12 +23,24 @@ export async function loadAhead(load: () => Promise<unknown>): Promise<void> {
 }
 
 export function reloadOnceForNewFiles(): void {
-  let isWaiting = false;
   addEventListener('vite:preloadError', () => {
-    if (isAhead || isWaiting || Date.now() - Number(sessionStorage.getItem(KEY)) < ONCE_IN_MS) return;
-    isWaiting = true;
-    void reloadWhenServed();
+    if (!isAhead) reloadOnce();
   });
+}
+
+/** A part that is on the page failed: its event may have come while other parts were loaded ahead. */
+export function reloadOnceIfUnloaded(error: unknown): void {
+  if (isNotLoaded(error)) reloadOnce();
+}
+
+export function isNotLoaded(error: unknown): boolean {
+  return error instanceof Error && /dynamically imported|preload|module script/i.test(error.message);
+}
+
+function reloadOnce(): void {
+  if (isWaiting || Date.now() - Number(sessionStorage.getItem(KEY)) < ONCE_IN_MS) return;
+  isWaiting = true;
+  void reloadWhenServed();
 }
 
 async function reloadWhenServed(): Promise<void> {

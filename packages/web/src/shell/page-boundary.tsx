@@ -9,7 +9,7 @@ import { Problem } from '../api/problem.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { Refused } from '../parts/page-state.tsx';
 import { useConnection } from '../store/hooks.tsx';
-import { hasServer } from './new-files.ts';
+import { hasServer, isNotLoaded, reloadOnceIfUnloaded } from './new-files.ts';
 import styles from './shell.module.css';
 
 interface BoundaryState {
@@ -25,6 +25,10 @@ export class PageBoundary extends Component<PropsWithChildren<BoundaryProps>, Bo
 
   static getDerivedStateFromError(error: unknown): BoundaryState {
     return { error };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    reloadOnceIfUnloaded(error);
   }
 
   override render() {
@@ -54,10 +58,6 @@ function Failed({ error, title }: BoundaryProps & BoundaryState) {
 /** Without a server the browser would show a page of its own in place of this one. */
 async function loadAgain(): Promise<void> {
   if (await hasServer()) location.reload();
-}
-
-function isNotLoaded(error: unknown): boolean {
-  return error instanceof Error && /dynamically imported|preload|module script/i.test(error.message);
 }
 
 function problemOf(error: unknown): Problem {

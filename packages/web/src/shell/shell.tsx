@@ -12,6 +12,7 @@ import { Toasts } from '../parts/toasts.tsx';
 import { useConnection, useIsRead, useRecords } from '../store/hooks.tsx';
 import { ConnectionBanner, ConnectionMark } from './connection.tsx';
 import { countNeeding } from './needing.ts';
+import { reloadOnceIfUnloaded } from './new-files.ts';
 import { PageBoundary } from './page-boundary.tsx';
 import { TaskPage, isFirst, loadOtherPages, pageEntries } from './pages.ts';
 import styles from './shell.module.css';
@@ -81,7 +82,7 @@ export function Shell() {
           <main id="main" className={styles.main} tabIndex={-1}>
             <ConnectionBanner />
             <div className={styles.page}>
-              <Failing key={opened}>
+              <Failing key={opened} onError={reloadOnceIfUnloaded}>
                 <Suspense fallback={null}>
                   {opened === 'palette' && <Palette onClose={close} />}
                   {opened === 'help' && <Help onClose={close} />}

@@ -7,7 +7,7 @@ import { operations } from '../../operations/registry.ts';
 import { jsonSchemaOf, namedSchemaOf } from '../../operations/shapes/json-schema.ts';
 import { keptPromise } from '../kept-promise.ts';
 import { API } from '../rules/target.ts';
-import { type Json, ownPaths, problemSchema } from './own-paths.ts';
+import { type Json, ownPaths, problemSchema, webSockets } from './own-paths.ts';
 import { describedTag } from './tags.ts';
 
 interface ObjectSchema {
@@ -47,15 +47,10 @@ export async function openApiDocument(described: readonly Operation[]): Promise<
     security: [{ token: [] }],
     tags: tags.map(describedTag),
     paths: Object.fromEntries([...paths].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    'x-websockets': webSockets,
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The token of copse serve. It is a person’s.' },
-        ticket: {
-          type: 'apiKey',
-          in: 'query',
-          name: 'ticket',
-          description: 'Opens one WebSocket, within 30 seconds.',
-        },
       },
       responses: {
         Problem: {

@@ -88,18 +88,6 @@ export const ownPaths: Readonly<Record<string, Json>> = {
       content: { 'application/jsonl': { schema: text } },
     }),
   },
-  '/api/v1/stream': {
-    get: own(
-      'server.stream',
-      'Follow events over a WebSocket; the ticket stands for the token',
-      {
-        security: [{ ticket: [] }],
-        parameters: [cursor, { name: 'ticket', in: 'query', required: true, schema: text }],
-      },
-      '101',
-      {},
-    ),
-  },
   '/mcp': {
     post: own(
       'server.mcp',
@@ -110,7 +98,7 @@ export const ownPaths: Readonly<Record<string, Json>> = {
     ),
   },
   '/api/v1/ticket': {
-    post: own('server.ticket', 'Get a ticket for one WebSocket at /api/v1/stream', {}, '201', {
+    post: own('server.ticket', 'Get a ticket for one WebSocket (x-websockets)', {}, '201', {
       content: object({ ticket: text, expiresInMs }),
     }),
   },
@@ -153,5 +141,25 @@ export const ownPaths: Readonly<Record<string, Json>> = {
       '202',
       { content: { 'application/json': { schema: { type: 'object' } } } },
     ),
+  },
+};
+
+const ticket = {
+  name: 'ticket',
+  in: 'query',
+  required: true,
+  description: 'Of POST /api/v1/ticket; it stands for the token, once, within 30 seconds.',
+  schema: text,
+};
+
+/** `x-websockets` of the document: OpenAPI cannot describe a WebSocket, and tools refuse an operation that answers only 101. */
+export const webSockets: Readonly<Record<string, Json>> = {
+  '/api/v1/stream': { summary: 'Follow events', parameters: [ticket, cursor] },
+  '/api/v1/tasks/{task}/output': {
+    summary: 'Follow the output of the agent of a task, as its log or its terminal',
+    parameters: [
+      ticket,
+      { name: 'view', in: 'query', schema: { type: 'string', enum: ['log', 'terminal'] } },
+    ],
   },
 };
