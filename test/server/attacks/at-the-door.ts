@@ -196,7 +196,10 @@ export const secrets: readonly RemovedCheck[] = [
         put: 'if (!isRight) return undefined;',
       },
     ],
-    attacks: ['a code > becomes a token once; a replay is refused'],
+    attacks: [
+      'a code > becomes a token once; a replay is refused',
+      'without a token > a used code is answered with the same bytes, and told once to the person',
+    ],
   },
   {
     check: 'a code ends after 5 minutes',

@@ -139,7 +139,10 @@ export const amounts: readonly RemovedCheck[] = [
       { file: server, find: 'requestTimeout: limits.requestMs,', put: 'requestTimeout: 0,' },
       { file: server, find: '    }, this.#serving.limits.requestMs);', put: '    }, 2 ** 30);' },
     ],
-    attacks: ['a client that is slow or sends too much > with a body that never ends is cut off'],
+    attacks: [
+      'a client that is slow or sends too much > with a body that never ends is cut off',
+      'requests that wait for a board that is away are bounded, and the rest is told that nothing was done',
+    ],
   },
   {
     check: 'a body has at most its limit',

@@ -164,7 +164,7 @@ describe('a request to a trigger', () => {
     let isHeld: () => void = () => {};
     const held = new Promise<void>((resolve) => (isHeld = resolve));
     await using busy = await newServed({
-      limits: { unverifiedBodies: 1 },
+      limits: { unverifiedBodies: 1, lastWorkMs: 100 },
       receive: () => () => {
         isHeld();
         return new Promise(() => {});

@@ -455,7 +455,7 @@ describe('a client that is slow or sends too much', () => {
   test('with a body that never ends is cut off', async () => {
     const { ended } = sendRaw(
       small.port,
-      `POST /triggers/deploy HTTP/1.1\r\nHost: localhost:${small.port}\r\nX-Copse-Signature: x\r\nContent-Length: 100\r\n\r\nabc`,
+      `POST /api/v1/enter HTTP/1.1\r\nHost: localhost:${small.port}\r\nContent-Length: 100\r\n\r\nabc`,
     );
     expect(await ended).toMatch(/^HTTP\/1\.1 (408|503) /);
   });
