@@ -9,6 +9,7 @@ import { canTake, metCapabilities } from '../../../packages/copse/src/tasks/rule
 import {
   type AgentName,
   type EventNumber,
+  type LedgerEntryId,
   type NodeId,
   type TaskId,
   brand,
@@ -167,7 +168,20 @@ describe.each(engines)('a board on %s', (engine) => {
       const refused = { kind: 'refused', refusal: { code: 'invalid', next: ['copse artifact add <file>'] } };
       expect(await add('x'.repeat(textLength + 1))).toMatchObject(refused);
       must(await add('x'.repeat(textLength)));
-      for (let count = 1; count < perTask; count += 1) must(await add('short'));
+      const entry = {
+        type: 'ledger.added',
+        task: id,
+        session: by.session,
+        kind: 'learning',
+        text: 'x',
+      } as const;
+      const more = Array.from({ length: perTask - 2 }, (_, index) => ({
+        ...entry,
+        id: brand<LedgerEntryId>(`le-${index}`),
+        at: now(),
+      }));
+      await board.transact((transaction) => transaction.record(by, more));
+      must(await add('the last one'));
       expect(await add('one more')).toMatchObject(refused);
       must(await add('x'.repeat(textLength + 1), person));
       expect(await board.list('ledger', { task: id })).toHaveLength(perTask + 1);

@@ -28,8 +28,8 @@ test('a signal that aborts while an event is being handled ends it at once', asy
 test('events of any size are told, though a page of them has a limited size', async () => {
   await using place = await newPlace('sqlite');
   const board = await place.open();
-  const body = 'x'.repeat(3_000_000);
-  for (const title of ['One', 'Two', 'Three', 'Four', 'Five']) await newTask(board, { title, body });
+  const body = 'x'.repeat(2_500_000);
+  for (const title of ['One', 'Two', 'Three']) await newTask(board, { title, body });
   const told: number[] = [];
   const stop = new AbortController();
   const after = brand<EventNumber>(0);
@@ -39,10 +39,10 @@ test('events of any size are told, though a page of them has a limited size', as
     policy: defaultPolicy.board,
   })) {
     told.push(number);
-    if (told.length === 5) stop.abort();
+    if (told.length === 3) stop.abort();
   }
-  expect(told).toEqual([1, 2, 3, 4, 5]);
+  expect(told).toEqual([1, 2, 3]);
   const read: number[] = [];
   for await (const { number } of eventsSoFar(board, { after })) read.push(number);
-  expect(read).toEqual([1, 2, 3, 4, 5]);
+  expect(read).toEqual([1, 2, 3]);
 }, 20_000);
