@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { inReview, reviewed, stuck } from '../../support/agents/needs.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { answer, newArea, newRepository, printed } from '../../support/cli.ts';
+import { answer, git, newArea, newRepository, printed } from '../../support/cli.ts';
 import { type Story, oneOfEach, tell } from '../../support/records/stories.ts';
 import { openBrowser, openPage } from '../../support/server/browser.ts';
 import { serveRepository } from '../../support/server/served-repository.ts';
@@ -61,6 +64,20 @@ describe('answering', () => {
     await toast(page).getByText(`Taken back: ${id} still waits for you.`).waitFor();
     await expect.poll(() => focused(page)).toContain(`${id} review `);
     await open(page).getByText('1 file').waitFor();
+    // A commit that was not read is not approved.
+    const worktree = path.join(scene.folder, '.worktrees', id);
+    writeFileSync(path.join(worktree, 'more.txt'), 'more\n');
+    git(worktree, 'add', '--all');
+    git(worktree, 'commit', '--quiet', '--message=feat: more');
+    const moved = git(worktree, 'rev-parse', 'HEAD').slice(0, 10);
+    await page.keyboard.press('j');
+    await open(page).getByText('Drop the old table?').first().waitFor();
+    await page.keyboard.press('k');
+    await open(page).getByText(`The branch is at ${moved} now. You read`).waitFor();
+    await page.keyboard.press('a');
+    await toast(page).getByText(`${id} has a newer commit. Look at it first.`).waitFor();
+    await open(page).getByRole('button', { name: 'Show the new commit' }).click();
+    await open(page).getByText('2 files').waitFor();
     await open(page).getByRole('button', { name: 'Approve' }).click();
     await toast(page).getByText(`${id} approved, queued to land.`).waitFor({ timeout: 15_000 });
     expect((await scene.tasks()).get(id)?.status).toBe('landing');
@@ -143,6 +160,36 @@ describe('answering', () => {
     await row(other, 'Wants to know').waitFor({ state: 'detached' });
     await toast(page).getByText(`${id} was answered elsewhere.`).waitFor({ timeout: 15_000 });
     expect((await scene.tasks()).get(id)?.status).toBe('cancelled');
+    expect(faults).toStrictEqual([]);
+    await page.context().close();
+  });
+
+  test('a text stays, and answers no other task, when its task is answered elsewhere', async () => {
+    const scene = newScene(area, reviewed);
+    const first = await stuck(scene, 'First', 'Drop the old table?');
+    const second = await stuck(scene, 'Second', 'Rename it?');
+    await using served = await serveRepository(scene.folder);
+    const { page, faults } = await openPage(browser, served.server, '/inbox');
+    await open(page).getByText('Drop the old table?').first().waitFor();
+    await page.keyboard.press('t');
+    const field = page.getByLabel('Your answer to the agent:');
+    await field.pressSequentially('No, resta');
+    await printed(['cancel', first], scene.at);
+    await page.getByText('1 waits for you').waitFor();
+    await page.keyboard.type('rt');
+    await page.keyboard.press('Enter');
+    expect(await field.inputValue()).toBe('No, restart');
+    await open(page).getByText(`${first} was answered elsewhere. Your text is not sent`).waitFor();
+    await page.keyboard.press('Escape');
+    await open(page).getByText('Rename it?').first().waitFor();
+    expect((await scene.tasks()).get(second)?.status).toBe('stuck');
+    // A link to a task that asks since the inbox was looked at selects that task.
+    await page.keyboard.press('g');
+    await page.keyboard.press('b');
+    await page.waitForURL('**/board');
+    const third = await stuck(scene, 'Third', 'Which key?');
+    await page.locator(`article[data-task="${third}"]`).getByRole('link', { name: 'Answer' }).click();
+    await open(page).getByText('Which key?').first().waitFor();
     expect(faults).toStrictEqual([]);
     await page.context().close();
   });

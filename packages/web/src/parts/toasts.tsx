@@ -1,17 +1,12 @@
-/** The last thing that was done or refused, with what to do next. */
+/** The last thing that was done, and what was refused, with what to do next. */
 
 import { type PropsWithChildren, createContext, use, useCallback, useEffect, useState } from 'react';
 
 import { useAnnounce } from './announcer.tsx';
+import { type Toast, noToasts, withToast, withoutToast } from './shown-toasts.ts';
 import styles from './toasts.module.css';
 
-export interface Toast {
-  readonly text: string;
-  readonly isProblem?: boolean;
-  /** Commands that a person may type next. */
-  readonly next?: readonly string[];
-  readonly undo?: { readonly label: string; readonly run: () => void };
-}
+export type { Toast };
 
 const ToastContext = createContext<(toast: Toast) => void>(() => {});
 
@@ -22,52 +17,58 @@ export function useToast(): (toast: Toast) => void {
 const SHOWN_MS = 8_000;
 
 export function Toasts({ children }: PropsWithChildren) {
-  const [toast, setToast] = useState<Toast>();
+  const [shown, setShown] = useState(noToasts);
   const announce = useAnnounce();
   const show = useCallback(
-    (shown: Toast) => {
-      setToast(shown);
-      announce(shown.text);
+    (toast: Toast) => {
+      setShown((before) => withToast(before, toast));
+      announce(toast.text);
     },
     [announce],
   );
+  const close = (toast: Toast) => setShown((before) => withoutToast(before, toast));
+  const { problems, last } = shown;
   useEffect(() => {
-    if (toast === undefined || toast.isProblem) return undefined;
-    const timer = setTimeout(() => setToast(undefined), SHOWN_MS);
+    if (last === undefined) return undefined;
+    const timer = setTimeout(() => setShown((before) => withoutToast(before, last)), SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [toast]);
+  }, [last]);
+  const toasts = last === undefined ? problems : [...problems, last];
   return (
     <ToastContext value={show}>
       {children}
-      {toast && (
-        <div
-          className={styles.toast}
-          role="region"
-          aria-label="What happened last"
-          data-problem={toast.isProblem}
-          data-testid="toast"
-        >
-          <p>{toast.text}</p>
-          {toast.next?.map((command) => (
-            <code key={command}>{command}</code>
+      {toasts.length > 0 && (
+        <div className={styles.toasts} role="region" aria-label="What happened last">
+          {toasts.map((toast) => (
+            <div
+              key={toast === last ? 'last' : `${toast.text} ${toast.next?.join(' ')}`}
+              className={styles.toast}
+              data-problem={toast.isProblem}
+              data-testid="toast"
+            >
+              <p>{toast.text}</p>
+              {toast.next?.map((command) => (
+                <code key={command}>{command}</code>
+              ))}
+              <div className={styles.buttons}>
+                {toast.undo && (
+                  <button
+                    type="button"
+                    onClick={() => {
+                      // What it says is shown instead.
+                      close(toast);
+                      toast.undo?.run();
+                    }}
+                  >
+                    {toast.undo.label}
+                  </button>
+                )}
+                <button type="button" onClick={() => close(toast)}>
+                  Close
+                </button>
+              </div>
+            </div>
           ))}
-          <div className={styles.buttons}>
-            {toast.undo && (
-              <button
-                type="button"
-                onClick={() => {
-                  // What it says is shown instead.
-                  setToast(undefined);
-                  toast.undo?.run();
-                }}
-              >
-                {toast.undo.label}
-              </button>
-            )}
-            <button type="button" onClick={() => setToast(undefined)}>
-              Close
-            </button>
-          </div>
         </div>
       )}
     </ToastContext>

@@ -43,7 +43,7 @@ export function Shell() {
   const close = useCallback(() => setOpened(null), []);
   useShellKeys(go, setOpened);
   useEffect(() => {
-    const kept = import('../parts/kept-focus.ts').then(({ keepFocus }) => keepFocus());
+    const kept = import('../parts/keyboard.ts').then(({ keepKeyboard }) => keepKeyboard());
     return () => void kept.then((end) => end());
   }, []);
   useOtherPages();

@@ -23,7 +23,7 @@ export interface GivenAnswer extends ShownNeed {
 }
 
 export function callAnswer(
-  client: Client,
+  client: Pick<Client, 'call'>,
   { need: { task }, question, head, answer, text }: GivenAnswer,
   options: { readonly keepalive?: boolean } = {},
 ): Promise<unknown> {

@@ -2,45 +2,59 @@
 
 import { type KeyboardEvent, type SubmitEvent, useId, useState } from 'react';
 
-import { type AnswerKind, answerWords } from '../../../../copse/src/explain/rules/inbox/answers.ts';
+import { answerWords } from '../../../../copse/src/explain/rules/inbox/answers.ts';
 import { capitalised } from '../../../../copse/src/explain/rules/status.ts';
 import { operationOf } from '../../api/operations.ts';
 import { type GivenAnswer, commandOfAnswer } from './answering.ts';
+import type { Field } from './fields.ts';
 import styles from './inbox.module.css';
 
 interface AskTextProps {
-  readonly answer: AnswerKind;
-  readonly given: (text: string) => GivenAnswer;
-  readonly onDone: (text: string) => void;
+  readonly field: Field;
+  /** What it would answer is gone: the text can only be copied. */
+  readonly isGone: boolean;
+  readonly onType: (text: string) => void;
+  readonly onDone: (given: GivenAnswer) => void;
   readonly onStop: () => void;
 }
 
-export function AskText({ answer, given, onDone, onStop }: AskTextProps) {
-  const [text, setText] = useState('');
+export function AskText({ field, isGone, onType, onDone, onStop }: AskTextProps) {
+  const { about, answer } = field;
+  const [text, setText] = useState(field.text);
   const id = useId();
   const { asks, label } = answerWords[answer];
-  const isEmpty = text.trim() === '';
+  const given: GivenAnswer = { ...about, answer, text: text.trim() };
+  const isOff = isGone || given.text === '';
   const submit = (event: SubmitEvent | KeyboardEvent) => {
     event.preventDefault();
-    if (!isEmpty) onDone(text.trim());
+    if (!isOff) onDone(given);
   };
   return (
     <form className={styles.ask} onSubmit={submit}>
+      {isGone && (
+        <p className={styles.problem} role="alert">
+          {about.need.task} was answered elsewhere. Your text is not sent: copy it, or leave it.
+        </p>
+      )}
       <label htmlFor={id}>{asks}</label>
       <textarea
         id={id}
         rows={3}
-        autoFocus
+        // A text of before waits until its field is chosen: `j` and `k` pass it.
+        autoFocus={text === ''}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={({ target }) => {
+          setText(target.value);
+          onType(target.value);
+        }}
         onKeyDown={(event) => {
           if (event.key === 'Escape') onStop();
           if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
         }}
       />
-      <code className={styles.command}>{commandOfAnswer(given(text.trim()))}</code>
+      <code className={styles.command}>{commandOfAnswer(given)}</code>
       <div className={styles.answers}>
-        <button type="submit" className={styles.answer} data-main="true" aria-disabled={isEmpty}>
+        <button type="submit" className={styles.answer} data-main="true" aria-disabled={isOff}>
           {capitalised(label)} <kbd aria-hidden="true">⏎</kbd>
         </button>
         <button type="button" className={styles.answer} onClick={onStop}>

@@ -1,25 +1,31 @@
 /** Everything there is to know before answering. The answer is bound to what is shown here: this question, this commit. */
 
+import { useEffect } from 'react';
+
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
 import { clipped } from '../../parts/clipped.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import type { Problem } from '../../api/problem.ts';
 import { useAnswer } from '../../store/hooks.tsx';
-import type { Need, ShownNeed } from './answering.ts';
+import type { ShownNeed } from './answering.ts';
 import styles from './inbox.module.css';
+import { type Reading, readingOf } from './keys.ts';
+import type { Row } from './rows.ts';
+import { useHolding, useTabMap } from './use-holding.ts';
 
 export interface About {
   readonly shown: ShownNeed;
-  /** Everything that the answer is bound to is known. */
-  readonly isReady: boolean;
+  readonly reading: Reading;
   readonly review: OutputOf<'review.show'> | undefined;
+  readonly readHead: string | undefined;
+  readonly onShowNewest: () => void;
   readonly problem: Problem | null;
 }
 
-export function useAbout(need: Need): About {
+export function useAbout({ key, need, isGone }: Row): About {
   const { task } = need;
-  const isAsked = need.kind === 'permission';
-  const isReviewed = need.kind === 'review';
+  const isAsked = need.kind === 'permission' && !isGone;
+  const isReviewed = need.kind === 'review' && !isGone;
   const asked = useAnswer('question.show', { task }, { about: ['session'], task, isEnabled: isAsked });
   const reviewed = useAnswer(
     'review.show',
@@ -29,16 +35,40 @@ export function useAbout(need: Need): About {
   const question = isAsked ? asked.data?.question : undefined;
   // Read after the list: it may be a later question than the one that the list shows.
   const isThisOne = question?.since === need.since;
-  const review = isReviewed && reviewed.data?.task.id === task ? reviewed.data : undefined;
+  const { refetch, isFetchedAfterMount } = reviewed;
+  // A branch moves without an event, so the commit is asked for whenever the line is opened.
+  useEffect(() => {
+    if (isReviewed) void refetch({ cancelRefetch: false });
+  }, [isReviewed, refetch]);
+  const isThisTask = reviewed.data?.task.id === task;
+  const review = isReviewed && isFetchedAfterMount && isThisTask ? reviewed.data : undefined;
+  const { heads } = useHolding();
+  const readHead = useTabMap(heads).get(key);
+  const head = review?.change?.head;
+  const onShowNewest = () => {
+    if (head !== undefined) heads.set(new Map(heads.now).set(key, head));
+  };
+  useEffect(() => {
+    if (readHead === undefined) onShowNewest();
+  });
+  const isKnown = isAsked ? isThisOne : !isReviewed || review !== undefined || reviewed.error !== null;
+  const reading = readingOf({ isKnown, readHead, head });
   return {
-    shown: { need, question: isThisOne ? question?.id : undefined, head: review?.change?.head },
-    isReady: isAsked ? isThisOne : !isReviewed || review !== undefined || reviewed.error !== null,
+    shown: {
+      need,
+      question: isThisOne ? question?.id : undefined,
+      head: reading === 'moved' ? undefined : head,
+    },
+    reading,
     review,
-    problem: asked.error ?? reviewed.error,
+    readHead,
+    onShowNewest,
+    problem: isGone ? null : (asked.error ?? reviewed.error),
   };
 }
 
-export function NeedDetails({ need, about }: { readonly need: Need; readonly about: About }) {
+export function NeedDetails({ row, about }: { readonly row: Row; readonly about: About }) {
+  const { need, isGone } = row;
   return (
     <>
       {!need.details.includes(need.reason) && <p>{clipped(need.reason)}</p>}
@@ -47,7 +77,7 @@ export function NeedDetails({ need, about }: { readonly need: Need; readonly abo
           {clipped(need.details)}
         </pre>
       )}
-      {need.kind === 'review' && <ReviewFacts about={about} />}
+      {need.kind === 'review' && !isGone && <ReviewFacts about={about} />}
       {about.problem && (
         <p className={styles.problem} role="alert">
           {about.problem.message}
@@ -59,7 +89,17 @@ export function NeedDetails({ need, about }: { readonly need: Need; readonly abo
 
 const MOST_FILES = 12;
 
-function ReviewFacts({ about: { review } }: { readonly about: About }) {
+function ReviewFacts({ about }: { readonly about: About }) {
+  const { review, reading, readHead, onShowNewest } = about;
+  if (reading === 'moved')
+    return (
+      <p className={styles.problem} role="alert">
+        The branch is at {review?.change?.head.slice(0, 10)} now. You read {readHead?.slice(0, 10)}.{' '}
+        <button type="button" className={styles.answer} onClick={onShowNewest}>
+          Show the new commit
+        </button>
+      </p>
+    );
   if (review === undefined) return <p className={styles.facts}>Reading the change …</p>;
   const { change, target, checks, accept, uncommitted, before } = review;
   if (change === null) return <p className={styles.facts}>Its commits are not in this repository.</p>;

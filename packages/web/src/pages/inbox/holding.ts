@@ -1,37 +1,41 @@
 /**
  * An answer is held for a moment, in which a person can take it back.
  *
- * - A held answer changed nothing yet. The next answer, and leaving the page, do it at once.
+ * - A held answer changed nothing yet. The next answer does it at once.
  * - Before it is done, the inbox is asked again: a task that was answered elsewhere meanwhile is left alone.
- * - What was answered here is hidden from the list; a refusal brings it back.
+ * - When the page is hidden or closed, what is not sent yet is sent at once: a hidden page may be ended without a word.
+ * - What was answered here is hidden from the list; a refusal brings it back, with its text.
  */
 
 import { HOLD_MS, answerWords, keyOf } from '../../../../copse/src/explain/rules/inbox/answers.ts';
 import type { Client } from '../../api/client.ts';
 import { Problem } from '../../api/problem.ts';
-import type { Toast } from '../../parts/toasts.tsx';
+import type { Toast } from '../../parts/shown-toasts.ts';
 import { type GivenAnswer, callAnswer, commandOfAnswer, undoOfAnswer } from './answering.ts';
+import { type Field, withoutField } from './fields.ts';
+import { type AnswerState, type OwnAnswers, notSent, outlivingBytes } from './sending.ts';
+import { TabMap } from './tab-map.ts';
 
 export class Holding {
-  readonly #client: Client;
+  /** Answers that a person is typing. */
+  readonly fields = new TabMap<Field>();
+  /** The commits of reviews that a person was shown. */
+  readonly heads = new TabMap<string>();
+  readonly #client: Pick<Client, 'call'>;
   readonly #listeners = new Set<() => void>();
   #say: (toast: Toast) => void = () => {};
   #held: GivenAnswer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #answered: ReadonlySet<string> = new Set();
+  #answers: OwnAnswers = new Map();
   #takenBack: { readonly key: string } | undefined;
 
-  constructor(client: Client) {
+  constructor(client: Pick<Client, 'call'>) {
     this.#client = client;
-    addEventListener('pagehide', () => {
-      const held = this.#takeHeld();
-      if (held) void callAnswer(this.#client, held, { keepalive: true }).catch(() => {});
-    });
   }
 
-  /** Keys of what was answered here. */
-  get answered(): ReadonlySet<string> {
-    return this.#answered;
+  /** What was answered here. */
+  get answers(): OwnAnswers {
+    return this.#answers;
   }
 
   /** The last one that a person took back; a new object each time. */
@@ -48,10 +52,11 @@ export class Holding {
     this.doNow();
     this.#say = say;
     this.#held = given;
-    this.#setAnswered(keyOf(given.need), true);
+    this.#set(given, { kind: 'held' });
     this.#timer = setTimeout(() => this.doNow(), HOLD_MS);
     const { label } = answerWords[given.answer];
     say({
+      about: keyOf(given.need),
       text: `${given.need.task}: ${label}, in ${HOLD_MS / 1_000} s.`,
       next: [commandOfAnswer(given)],
       undo: { label: 'Take it back (u)', run: () => this.takeBack() },
@@ -65,7 +70,7 @@ export class Holding {
       return;
     }
     this.#takenBack = { key: keyOf(held.need) };
-    this.#setAnswered(keyOf(held.need), false);
+    this.#set(held, undefined);
     this.#say({ text: `Taken back: ${held.need.task} still waits for you.` });
   }
 
@@ -74,23 +79,85 @@ export class Holding {
     if (held) void this.#do(held);
   }
 
+  /** The page is hidden or closed, and may never run again. */
+  sendAll(): void {
+    this.#takeHeld();
+    for (const key of notSent(this.#answers)) {
+      const answer = this.#answers.get(key);
+      if (answer) void this.#send(answer.given);
+    }
+  }
+
   async #do(given: GivenAnswer): Promise<void> {
-    const { task } = given.need;
     const key = keyOf(given.need);
+    this.#set(given, { kind: 'asked' });
+    const asked = this.#answers.get(key);
     try {
-      const { needsYou } = await this.#client.call('inbox.list', {});
+      const { at, needsYou } = await this.#client.call('inbox.list', {});
+      // It was sent meanwhile, because the page was hidden.
+      if (this.#answers.get(key) !== asked) return;
       if (!needsYou.some((need) => keyOf(need) === key)) {
-        this.#say({ text: `${task} was answered elsewhere.`, next: [`copse why ${task}`] });
+        this.#set(given, { kind: 'done', listedAtMs: Date.parse(at) });
+        this.#sayElsewhere(given);
+        this.#closeField(given);
         return;
       }
-      await callAnswer(this.#client, given);
-      this.#sayUnlessHeld(this.#doneToast(given));
     } catch (error) {
-      this.#setAnswered(key, false);
-      // With the text that was typed, so that it is not lost.
-      const next = [...(error instanceof Problem ? error.next : []), commandOfAnswer(given)];
-      this.#say({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
+      if (this.#answers.get(key) === asked) this.#fail(given, error);
+      return;
     }
+    await this.#send(given);
+  }
+
+  async #send(given: GivenAnswer): Promise<void> {
+    const bytes = outlivingBytes(this.#answers, given);
+    this.#set(given, { kind: 'sending', outlivingBytes: bytes });
+    try {
+      await callAnswer(this.#client, given, { keepalive: bytes > 0 });
+    } catch (error) {
+      this.#fail(given, error);
+      return;
+    }
+    this.#closeField(given);
+    this.#sayUnlessHeld(this.#doneToast(given));
+    this.#set(given, { kind: 'done', listedAtMs: await this.#serverTime() });
+  }
+
+  /** What the inbox lists from now on was read after the answer. */
+  async #serverTime(): Promise<number> {
+    try {
+      const { at } = await this.#client.call('inbox.list', {});
+      return Date.parse(at);
+    } catch {
+      // The list that the page has is the best that is known.
+      return 0;
+    }
+  }
+
+  #closeField({ need }: GivenAnswer): void {
+    this.fields.set(withoutField(this.fields.now, keyOf(need)));
+  }
+
+  #fail(given: GivenAnswer, error: unknown): void {
+    this.#set(given, undefined);
+    // With the text that was typed, so that it is not lost.
+    const next = [...(error instanceof Problem ? error.next : []), commandOfAnswer(given)];
+    this.#sayProblem(given, error instanceof Error ? error.message : String(error), next);
+  }
+
+  #sayElsewhere(given: GivenAnswer): void {
+    const { task } = given.need;
+    const why = `copse why ${task}`;
+    const text = `${task} was answered elsewhere.`;
+    if (given.text !== '')
+      this.#sayProblem(given, `${text} Your text was not sent.`, [why, commandOfAnswer(given)]);
+    // It must not replace the toast that takes a newer answer back.
+    else if (this.#held !== undefined) this.#sayProblem(given, text, [why]);
+    else this.#say({ text, next: [why] });
+  }
+
+  #sayProblem({ need }: GivenAnswer, text: string, next: readonly string[]): void {
+    this.#say({ about: keyOf(need), text, isProblem: true, next });
   }
 
   /** The toast of a newer answer has the button that takes it back. */
@@ -124,22 +191,11 @@ export class Holding {
     return held;
   }
 
-  #setAnswered(key: string, isAnswered: boolean): void {
-    const next = new Set(this.#answered);
-    if (isAnswered) next.add(key);
-    else next.delete(key);
-    this.#answered = next;
+  #set(given: GivenAnswer, state: AnswerState | undefined): void {
+    const next = new Map(this.#answers);
+    if (state === undefined) next.delete(keyOf(given.need));
+    else next.set(keyOf(given.need), { given, state });
+    this.#answers = next;
     for (const listener of this.#listeners) listener();
   }
-}
-
-const holdings = new WeakMap<Client, Holding>();
-
-/** One for the whole tab: an answer is held also while another page is open. */
-export function holdingOf(client: Client): Holding {
-  const known = holdings.get(client);
-  if (known) return known;
-  const made = new Holding(client);
-  holdings.set(client, made);
-  return made;
 }

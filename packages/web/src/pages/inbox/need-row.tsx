@@ -6,7 +6,6 @@ import { Link, useLocation } from 'wouter';
 import { age } from '../../../../copse/src/explain/rules/amounts.ts';
 import {
   type AnswerKind,
-  answerFor,
   answerWords,
   answersTo,
   keyOf,
@@ -20,13 +19,19 @@ import { useToast } from '../../parts/toasts.tsx';
 import { type GivenAnswer, type Need, type ShownNeed, commandOfAnswer } from './answering.ts';
 import { AskText, AskSure } from './ask.tsx';
 import { NeedDetails, useAbout } from './details.tsx';
+import { withField, withText, withoutField } from './fields.ts';
 import { brief } from '../../parts/clipped.ts';
 import styles from './inbox.module.css';
+import { type Choice, decideChoice, decidePress } from './keys.ts';
+import type { Row } from './rows.ts';
+import { useHolding, useTabMap } from './use-holding.ts';
 
 interface NeedRowProps {
-  readonly need: Need;
+  readonly row: Row;
   readonly isSelected: boolean;
   readonly onSelect: () => void;
+  /** Its text was left, and nothing else is left of it. */
+  readonly onLeave: () => void;
   readonly onAnswer: (given: GivenAnswer) => void;
   readonly pressed: { readonly key: string; readonly at: number } | undefined;
 }
@@ -43,7 +48,8 @@ const KIND_MARKS = {
 } as const satisfies Record<Need['kind'], string>;
 
 export const NeedRow = memo(function NeedRow(props: NeedRowProps) {
-  const { need, isSelected, onSelect } = props;
+  const { row, isSelected, onSelect } = props;
+  const { need, isGone } = row;
   const now = useNow();
   const [, go] = useLocation();
   const facts = [
@@ -70,7 +76,8 @@ export const NeedRow = memo(function NeedRow(props: NeedRowProps) {
         </span>
         <span className={styles.title}>{shown(need.title)}</span>
         <span className={styles.about}>
-          <span className={styles.id}>{need.task}</span> {needText(need)} · {facts.join(' · ')}
+          <span className={styles.id}>{need.task}</span> {isGone ? 'was answered elsewhere' : needText(need)}{' '}
+          · {facts.join(' · ')}
         </span>
         {!isSelected && <span className={styles.reason}>{brief(need.reason)}</span>}
       </button>
@@ -79,50 +86,62 @@ export const NeedRow = memo(function NeedRow(props: NeedRowProps) {
   );
 });
 
-function OpenNeed({ need, onAnswer, pressed }: NeedRowProps) {
-  const about = useAbout(need);
+function OpenNeed({ row, onAnswer, onLeave, pressed }: NeedRowProps) {
+  const { key, need, isGone } = row;
+  const about = useAbout(row);
   const toast = useToast();
   const [, go] = useLocation();
-  const [asking, setAsking] = useState<AnswerKind>();
-  const row = useRef<HTMLDivElement>(null);
+  const { fields } = useHolding();
+  const field = useTabMap(fields).get(key);
+  const [isCancelling, setCancelling] = useState(false);
+  const place = useRef<HTMLDivElement>(null);
   const stop = () => {
-    setAsking(undefined);
-    row.current?.closest('article')?.querySelector('button')?.focus();
+    setCancelling(false);
+    fields.set(withoutField(fields.now, key));
+    if (isGone) onLeave();
+    else place.current?.closest('article')?.querySelector('button')?.focus();
   };
-  const given = (answer: AnswerKind, text = ''): GivenAnswer => ({ ...about.shown, answer, text });
-  const choose = (answer: AnswerKind) => {
-    if (!about.isReady) toast({ text: `${need.task} is still being read. Try again in a moment.` });
-    else if (answer === 'approve' && need.kind === 'review' && about.shown.head === undefined)
-      toast({
-        text: `The change of ${need.task} cannot be shown, so it cannot be approved here.`,
-        isProblem: true,
-      });
-    else if (answerWords[answer].asks !== undefined || answer === 'cancel') setAsking(answer);
-    else onAnswer(given(answer));
+  const { shown: aboutShown, reading } = about;
+  const facts = { row, reading, head: aboutShown.head };
+  const act = (choice: Choice) => {
+    if (choice.kind === 'said') toast(choice.toast);
+    else if (choice.kind === 'given') onAnswer({ ...aboutShown, answer: choice.answer, text: '' });
+    else if (choice.answer === 'cancel') setCancelling(true);
+    else fields.set(withField(fields.now, aboutShown, choice.answer));
   };
   const seen = useRef(pressed?.at);
   useEffect(() => {
     if (pressed === undefined || pressed.at === seen.current) return;
     seen.current = pressed.at;
     if (pressed.key === 'o') return go(`/tasks/${need.task}`);
-    const answer = answerFor(need, pressed.key);
-    if (answer === undefined) toast({ text: `${pressed.key} is no answer to ${need.task}.` });
-    else choose(answer);
+    const choice = decidePress(pressed.key, { ...facts, isTyped: field !== undefined });
+    if (choice.kind === 'back') place.current?.querySelector('textarea')?.focus();
+    else act(choice);
   });
   return (
-    <div className={styles.open} ref={row}>
-      <NeedDetails need={need} about={about} />
-      {asking === undefined && (
-        <Answers need={need} shown={about.shown} isReady={about.isReady} onChoose={choose} />
+    <div className={styles.open} ref={place}>
+      <NeedDetails row={row} about={about} />
+      {field === undefined && !isCancelling && (
+        <Answers
+          need={need}
+          shown={aboutShown}
+          isReady={reading === 'ready'}
+          onChoose={(answer) => act(decideChoice(answer, facts))}
+        />
       )}
-      {asking === 'cancel' && (
-        <AskSure given={given('cancel')} onDone={() => onAnswer(given('cancel'))} onStop={stop} />
+      {field === undefined && isCancelling && (
+        <AskSure
+          given={{ ...aboutShown, answer: 'cancel', text: '' }}
+          onDone={() => onAnswer({ ...aboutShown, answer: 'cancel', text: '' })}
+          onStop={stop}
+        />
       )}
-      {asking !== undefined && asking !== 'cancel' && (
+      {field !== undefined && (
         <AskText
-          given={(text) => given(asking, text)}
-          answer={asking}
-          onDone={(text) => onAnswer(given(asking, text))}
+          field={field}
+          isGone={isGone}
+          onType={(text) => fields.set(withText(fields.now, key, text))}
+          onDone={onAnswer}
           onStop={stop}
         />
       )}

@@ -6,7 +6,7 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { VList, type VListHandle } from 'virtua';
 
-import { type AnswerKey, isRepeat } from '../../../../copse/src/explain/rules/inbox/answers.ts';
+import type { AnswerKey } from '../../../../copse/src/explain/rules/inbox/answers.ts';
 import { useAnnounce } from '../../parts/announcer.tsx';
 import { type KeyBinding, useKeys } from '../../parts/keys.ts';
 import { useShowsTask } from '../../parts/open-task.ts';
@@ -14,16 +14,20 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';
 import type { GivenAnswer } from './answering.ts';
+import { withoutEmptyFields } from './fields.ts';
 import styles from './inbox.module.css';
+import { decideKey } from './keys.ts';
 import { NeedRow } from './need-row.tsx';
-import { type KeyedNeed, useHolding, useNeeds } from './use-needs.ts';
+import { type Row, type Selection, decideSelection } from './rows.ts';
+import { useHolding } from './use-holding.ts';
+import { useNeeds } from './use-needs.ts';
 
 /** The keys of all kinds; which of them answer depends on the selected one. */
 const ANSWER_KEYS = ['y', 'n', 'a', 'r', 't', 'c'] as const;
 
 export default function InboxPage() {
-  const { asked, needs } = useNeeds();
-  if (asked.data) return <Inbox needs={needs} />;
+  const { asked, rows, isCurrent } = useNeeds();
+  if (asked.data) return <Inbox rows={rows} isCurrent={isCurrent} />;
   return (
     <div className={styles.inbox}>
       <PageHead title="Inbox" className={styles.head} />
@@ -36,9 +40,14 @@ export default function InboxPage() {
   );
 }
 
-function Inbox({ needs }: { readonly needs: readonly KeyedNeed[] }) {
-  const { index, select } = useSelection(needs);
-  const selected = needs[index];
+interface InboxProps {
+  readonly rows: readonly Row[];
+  readonly isCurrent: boolean;
+}
+
+function Inbox({ rows, isCurrent }: InboxProps) {
+  const { index, wanted, select, movedAtMs } = useSelection(rows, isCurrent);
+  const selected = rows[index];
   const list = useRef<VListHandle>(null);
   const root = useRef<HTMLDivElement>(null);
   const wantsFocus = useRef(false);
@@ -49,7 +58,10 @@ function Inbox({ needs }: { readonly needs: readonly KeyedNeed[] }) {
 
   const focus = (key: string | undefined) => {
     wantsFocus.current = true;
-    if (key !== undefined) select(key);
+    if (key === undefined) return;
+    select(key);
+    const { fields } = holding;
+    fields.set(withoutEmptyFields(fields.now, key));
   };
   const back = useSyncExternalStore(
     (listener) => holding.subscribe(listener),
@@ -64,34 +76,43 @@ function Inbox({ needs }: { readonly needs: readonly KeyedNeed[] }) {
   // After the list is drawn with what is selected now.
   useEffect(() => {
     if (!wantsFocus.current) return undefined;
-    list.current?.scrollToIndex(index, { align: 'nearest' });
+    if (index !== -1) list.current?.scrollToIndex(index, { align: 'nearest' });
     return focusRow(root.current, selected?.key, () => {
       wantsFocus.current = false;
     });
   });
   useInboxKeys({
-    move: (by) => focus(needs[Math.min(needs.length - 1, Math.max(0, index + by))]?.key),
-    press: (key) => setPressed({ key, at: performance.now() }),
+    move: (by) => focus(rows[Math.min(rows.length - 1, Math.max(0, index + by))]?.key),
+    open: () => setPressed({ key: 'o', at: performance.now() }),
+    answer: (key, last) => {
+      const decision = decideKey({ key, last, row: selected, wanted, movedAtMs: movedAtMs.current });
+      if (decision.kind === 'said') toast({ text: decision.text });
+      if (decision.kind === 'pressed') setPressed({ key: key.key, at: key.atMs });
+    },
   });
   const answer = (given: GivenAnswer) => {
     wantsFocus.current = true;
     holding.hold(given, toast);
   };
+  const waiting = rows.filter(({ isGone }) => !isGone).length;
   return (
     <div className={styles.inbox} ref={root}>
       <PageHead title="Inbox" className={styles.head}>
-        {needs.length > 0 && <p>{needs.length === 1 ? '1 waits for you' : `${needs.length} wait for you`}</p>}
+        {waiting > 0 && <p>{waiting === 1 ? '1 waits for you' : `${waiting} wait for you`}</p>}
       </PageHead>
-      {needs.length === 0 ? (
-        <NothingNeeds />
-      ) : (
-        <VList ref={list} data={needs} className={styles.list} keepMounted={[index]}>
-          {(one, at) => (
+      {rows.length === 0 && (wanted === undefined ? <NothingNeeds /> : <Loading what="what needs you" />)}
+      {rows.length > 0 && (
+        <VList ref={list} data={rows} className={styles.list} keepMounted={index === -1 ? [] : [index]}>
+          {(row, at) => (
             <NeedRow
-              key={one.key}
-              need={one.need}
+              key={row.key}
+              row={row}
               isSelected={at === index}
-              onSelect={() => focus(one.key)}
+              onSelect={() => focus(row.key)}
+              onLeave={() => {
+                wantsFocus.current = true;
+                select(undefined);
+              }}
               onAnswer={answer}
               pressed={at === index ? pressed : undefined}
             />
@@ -129,39 +150,55 @@ function focusRow(root: HTMLElement | null, key: string | undefined, done: () =>
   return () => cancelAnimationFrame(frame);
 }
 
-/** The selected one stays selected while it is there; when it goes, the one in its place follows. */
-function useSelection(needs: readonly KeyedNeed[]) {
-  const wanted = new URLSearchParams(location.search).get('task');
-  const [key, setKey] = useState(() => needs.find(({ need }) => need.task === wanted)?.key);
-  const place = useRef(0);
+function useSelection(rows: readonly Row[], isCurrent: boolean) {
+  const [before, setBefore] = useState<Selection>(() => ({
+    key: undefined,
+    place: 0,
+    wanted: new URLSearchParams(location.search).get('task') ?? undefined,
+  }));
   const announce = useAnnounce();
-  const found = needs.findIndex((one) => one.key === key);
-  const index = found === -1 ? Math.max(0, Math.min(place.current, needs.length - 1)) : found;
-  const now = needs[index];
+  const toast = useToast();
   const holding = useHolding();
+  const movedAtMs = useRef<number>(undefined);
+  const { selection, index, said } = decideSelection(before, {
+    rows,
+    isCurrent,
+    isAnsweredHere: (key) => holding.answers.has(key),
+  });
+  const { key, place, wanted } = selection;
+  const isLinked = before.wanted !== undefined;
   useEffect(() => {
-    place.current = index;
-    if (key !== undefined && now?.key !== key && !holding.answered.has(key))
-      announce(`${key.split(' ', 1)[0]} was answered elsewhere.`);
-    setKey(now?.key);
-  }, [index, key, now?.key, announce, holding]);
-  return { index, select: setKey };
+    if (said !== undefined) {
+      // The person asked for another task, so this is shown too.
+      if (isLinked) toast({ text: said });
+      else announce(said);
+      movedAtMs.current = performance.now();
+    }
+    setBefore({ key, place, wanted });
+  }, [said, isLinked, key, place, wanted, announce, toast]);
+  return {
+    index,
+    wanted,
+    movedAtMs,
+    /** Without a key it is the line in the same place. */
+    select: (next: string | undefined) => setBefore({ key: next, place, wanted: undefined }),
+  };
 }
 
 interface InboxKeys {
   readonly move: (by: number) => void;
-  readonly press: (key: string) => void;
+  readonly open: () => void;
+  readonly answer: (key: AnswerKey, last: AnswerKey | undefined) => void;
 }
 
-function useInboxKeys({ move, press }: InboxKeys): void {
+function useInboxKeys({ move, open, answer }: InboxKeys): void {
   const holding = useHolding();
   const last = useRef<AnswerKey>(undefined);
   const bindings = useMemo<readonly KeyBinding[]>(() => {
     const answering = (key: string) => {
       const now = { key, atMs: performance.now() };
-      const isHeldDown = isRepeat(last.current, now);
+      answer(now, last.current);
       last.current = now;
-      if (!isHeldDown) press(key);
     };
     const does = {
       y: 'Allow',
@@ -175,9 +212,9 @@ function useInboxKeys({ move, press }: InboxKeys): void {
       { keys: ['j', 'ArrowDown'], does: 'Next', run: () => move(1), isMove: true },
       { keys: ['k', 'ArrowUp'], does: 'Before', run: () => move(-1), isMove: true },
       ...ANSWER_KEYS.map((key): KeyBinding => ({ keys: [key], does: does[key], run: answering })),
-      { keys: ['o'], does: 'Open the task (also Enter)', run: () => press('o') },
+      { keys: ['o'], does: 'Open the task (also Enter)', run: open },
       { keys: ['u'], does: 'Take the last answer back', run: () => holding.takeBack() },
     ];
-  }, [move, press, holding]);
+  }, [move, open, answer, holding]);
   useKeys('Inbox', bindings);
 }

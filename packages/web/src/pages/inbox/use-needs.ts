@@ -1,45 +1,34 @@
-/** What needs a person, in an order that stays: what comes meanwhile is appended, so that nothing moves under a hand. */
+/** What needs a person, as lines of the page. */
 
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 
-import { keyOf } from '../../../../copse/src/explain/rules/inbox/answers.ts';
-import { useAnswer, useDesk } from '../../store/hooks.tsx';
-import type { Need } from './answering.ts';
-import { type Holding, holdingOf } from './holding.ts';
-
-export interface KeyedNeed {
-  readonly key: string;
-  readonly need: Need;
-}
-
-export function useHolding(): Holding {
-  return holdingOf(useDesk().client);
-}
+import { useAnswer } from '../../store/hooks.tsx';
+import { allRows } from './rows.ts';
+import { isHidden } from './sending.ts';
+import { useHolding, useTabMap } from './use-holding.ts';
 
 export function useNeeds() {
   const asked = useAnswer('inbox.list', {}, { about: ['task', 'session', 'landing', 'queue'] });
   const holding = useHolding();
-  const answered = useSyncExternalStore(
+  const answers = useSyncExternalStore(
     (listener) => holding.subscribe(listener),
-    () => holding.answered,
+    () => holding.answers,
   );
+  const fields = useTabMap(holding.fields);
   const order = useRef<readonly string[]>([]);
-  const all = asked.data?.needsYou;
-  const needs = useMemo(() => inOrder(all ?? [], order.current), [all]);
+  const { data, error, isFetching, isFetchedAfterMount, isStale } = asked;
+  const all = useMemo(
+    () => allRows({ listed: data?.needsYou ?? [], order: order.current, fields }),
+    [data, fields],
+  );
   useEffect(() => {
-    order.current = needs.map(({ key }) => key);
-  }, [needs]);
-  const open = useMemo(() => needs.filter(({ key }) => !answered.has(key)), [needs, answered]);
-  return { asked, needs: open };
-}
-
-function inOrder(needs: readonly Need[], order: readonly string[]): readonly KeyedNeed[] {
-  const keyed = new Map(needs.map((need) => [keyOf(need), need]));
-  const known = order.filter((key) => keyed.has(key));
-  const isKnown = new Set(known);
-  const keys = [...known, ...[...keyed.keys()].filter((key) => !isKnown.has(key))];
-  return keys.flatMap((key) => {
-    const need = keyed.get(key);
-    return need ? [{ key, need }] : [];
-  });
+    order.current = all.map(({ key }) => key);
+  }, [all]);
+  const listedAtMs = data === undefined ? 0 : Date.parse(data.at);
+  const rows = useMemo(
+    () => all.filter(({ key }) => !isHidden(answers, key, listedAtMs)),
+    [all, answers, listedAtMs],
+  );
+  const isCurrent = !isFetching && error === null && (isFetchedAfterMount || !isStale);
+  return { asked, rows, isCurrent };
 }

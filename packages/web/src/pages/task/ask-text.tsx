@@ -13,6 +13,9 @@ interface DialogProps {
   readonly isMain?: boolean;
   readonly isBusy: boolean;
   readonly onOpen?: () => void;
+  readonly onClose?: () => void;
+  /** Why it cannot be sent any more. */
+  readonly refusal?: string | undefined;
   readonly onSubmit: () => void;
 }
 
@@ -25,6 +28,8 @@ export function Dialog({
   isMain,
   isBusy,
   onOpen,
+  onClose,
+  refusal,
   onSubmit,
 }: DialogProps) {
   return (
@@ -43,11 +48,12 @@ export function Dialog({
       >
         {label}
       </button>
-      <dialog ref={dialog} className={styles.dialog} aria-label={title}>
+      <dialog ref={dialog} className={styles.dialog} aria-label={title} onClose={onClose}>
         <form
           method="dialog"
           onSubmit={(event) => {
             event.preventDefault();
+            if (refusal !== undefined) return;
             dialog.current?.close();
             onSubmit();
           }}
@@ -55,8 +61,14 @@ export function Dialog({
           <h2>{title}</h2>
           {children}
           <code>{command}</code>
+          {refusal !== undefined && <p role="alert">{refusal}</p>}
           <div className={styles.others}>
-            <button type="submit" className={styles.button} data-main="true">
+            <button
+              type="submit"
+              className={styles.button}
+              data-main="true"
+              aria-disabled={refusal !== undefined}
+            >
               {label}
             </button>
             <button type="button" className={styles.button} onClick={() => dialog.current?.close()}>
@@ -69,7 +81,7 @@ export function Dialog({
   );
 }
 
-interface AskTextProps {
+interface AskTextProps extends Pick<DialogProps, 'onOpen' | 'onClose' | 'refusal'> {
   readonly label: string;
   readonly command: string;
   readonly question: string;
@@ -78,7 +90,7 @@ interface AskTextProps {
   readonly onText: (text: string) => void;
 }
 
-export function AskText({ label, command, question, isMain, isBusy, onText }: AskTextProps) {
+export function AskText({ label, command, question, isMain, isBusy, onText, ...rest }: AskTextProps) {
   const [text, setText] = useState('');
   const dialog = useRef<HTMLDialogElement>(null);
   const field = useId();
@@ -91,6 +103,7 @@ export function AskText({ label, command, question, isMain, isBusy, onText }: As
       isMain={isMain}
       isBusy={isBusy}
       onSubmit={() => onText(text)}
+      {...rest}
     >
       <label htmlFor={field}>{question}</label>
       <textarea id={field} rows={5} value={text} onChange={({ target }) => setText(target.value)} />

@@ -1,21 +1,24 @@
 /** What its agent waits for a permission for. The answer counts for the question that is shown, and for no later one. */
 
-import { useRef } from 'react';
+import { useRef, useState } from 'react';
 
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { Act, usePerform } from '../../parts/act.tsx';
 import { AskText } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
+import { questionShown } from './question-shown.ts';
 import { Since } from './since.tsx';
 import styles from './task.module.css';
 
 /** A page that lays a megabyte out is slow; `copse answer` shows all. */
 const MOST = 20_000;
 
-export function Question({ task: { id, question } }: { readonly task: ShownTask }) {
+export function Question({ task: { id, question: latest } }: { readonly task: ShownTask }) {
   const place = useRef<HTMLElement>(null);
   const [isBusy, perform] = usePerform();
+  const [answered, setAnswered] = useState<typeof latest>(null);
+  const { question, refusal } = questionShown(latest, answered);
   if (question === null) return null;
   const { tool, what, since } = question;
   const about = `--question ${question.id}`;
@@ -50,11 +53,16 @@ export function Question({ task: { id, question } }: { readonly task: ShownTask 
           onDone={leave}
         />
         <AskText
+          // What was typed about one question is not offered for the next.
+          key={question.id}
           label="Deny and say why"
           command={`copse answer ${id} deny ${about} --message ${shellWord('…')}`}
           question="What its agent is told instead"
           isMain={false}
           isBusy={isBusy}
+          refusal={refusal}
+          onOpen={() => setAnswered(question)}
+          onClose={() => setAnswered(null)}
           onText={(message) =>
             perform(
               'question.answer',

@@ -10,7 +10,6 @@ import { useDesk } from '../../../store/hooks.tsx';
 import { FontFit } from './font-fit.ts';
 import { OutputStream, type Refusal } from './output-stream.ts';
 import { quietTerminal } from './quiet-terminal.ts';
-import './rest-of-text.ts';
 import { ScreenWriter } from './screen-writer.ts';
 import styles from './session.module.css';
 
