@@ -43,6 +43,7 @@ export function boardOn(
     openLandings: () => ask('open landings', () => store.openLandings()),
     checksOf: (tree) => ask('checks', () => store.checksOf(tree)),
     events: (query) => ask('events', () => store.events(query)),
+    eventPage: (query) => ask('events', () => store.eventPage(query)),
     lastEvent: () => ask('last event', () => store.lastEvent()),
     transact: (work) =>
       ask('transact', async () => {

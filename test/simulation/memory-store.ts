@@ -32,6 +32,8 @@ import {
 } from '../../packages/copse/src/tasks/rules/task.ts';
 import type {
   BoardTransaction,
+  EventPage,
+  EventPageQuery,
   EventQuery,
   Held,
   ReadyQuery,
@@ -190,6 +192,11 @@ export class MemoryStore {
     return wanted.slice(0, limit);
   }
 
+  eventPage(query: EventPageQuery): EventPage {
+    const events = this.events({ ...query, limit: query.limit + 1 });
+    return { events: events.slice(0, query.limit), hasMore: events.length > query.limit };
+  }
+
   lastEvent(): EventNumber {
     return this.log.length as EventNumber;
   }
@@ -297,6 +304,7 @@ export class MemoryStore {
       openLandings: async () => this.openLandings(),
       checksOf: async (tree) => this.checksOf(tree),
       events: async (query) => this.events(query),
+      eventPage: async (query) => this.eventPage(query),
       lastEvent: async () => this.lastEvent(),
       nextReady: async (query) => this.nextReady(query),
       lockDependencies: async () => {},

@@ -264,6 +264,27 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.transact((transaction) => transaction.wasUsed(id))).toBe(true);
     });
 
+    it('reads events by pages of limited size, each with at least one event', async () => {
+      const task = await newTask(board, { title: 'One', body: 'ä'.repeat(5_000) });
+      await newTask(board, { title: 'Two', body: 'x'.repeat(10_000) });
+      for (const title of ['Three', 'Four', 'Five']) await newTask(board, { title });
+      must(await editTask(contextOf(board), task.id, { title: 'Renamed' }));
+      const page = async (after: number, limit: number, mostBytes: number, only?: TaskId) => {
+        const asked = { after: brand<EventNumber>(after), limit, mostBytes, ...(only && { task: only }) };
+        const { events, hasMore } = await board.eventPage(asked);
+        return [...events.map(({ number }) => number), hasMore];
+      };
+      expect(await page(0, 10, 1_000)).toEqual([1, true]);
+      expect(await page(0, 10, 10_500)).toEqual([1, 2, true]);
+      expect(await page(0, 10, 1)).toEqual([1, true]);
+      expect(await page(2, 10, 100_000)).toEqual([3, 4, 5, 6, false]);
+      expect(await page(2, 2, 100_000)).toEqual([3, 4, true]);
+      expect(await page(4, 2, 100_000)).toEqual([5, 6, false]);
+      expect(await page(6, 2, 100_000)).toEqual([false]);
+      expect(await page(0, 10, 1_000, task.id)).toEqual([1, true]);
+      expect(await page(1, 10, 1_000, task.id)).toEqual([6, false]);
+    });
+
     it('lists events of given types, in order, of one task or of all', async () => {
       const one = await newTask(board, { title: 'One' });
       const other = await newTask(board, { title: 'Other' });

@@ -9,6 +9,7 @@ import { canTake, metCapabilities } from '../../../packages/copse/src/tasks/rule
 import {
   type AgentName,
   type EventNumber,
+  type LedgerEntryId,
   type NodeId,
   type TaskId,
   brand,
@@ -24,6 +25,7 @@ import {
   decideStuck,
 } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
+import type { Author } from '../../../packages/copse/src/board/rules/event.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../../support/board/boards.ts';
 import { claimant, must, newTask } from '../../support/records/tasks.ts';
 
@@ -154,6 +156,35 @@ describe.each(engines)('a board on %s', (engine) => {
         refusal: { code: 'fenced' },
       });
       expect(await board.list('ledger', { task: id })).toHaveLength(1);
+    });
+
+    it('and limits what a session adds to a ledger, and not what a person adds', async () => {
+      const { id } = await newTask(board, { title: 'Mine' });
+      const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));
+      const by = { kind: 'session', session: claimant('se-1').session, token } as const;
+      const { textLength, perTask } = defaultPolicy.ledger;
+      const add = (text: string, author: Author = by) =>
+        addLedgerEntry(contextOf(board, author), id, { kind: 'learning', text });
+      const refused = { kind: 'refused', refusal: { code: 'invalid', next: ['copse artifact add <file>'] } };
+      expect(await add('x'.repeat(textLength + 1))).toMatchObject(refused);
+      must(await add('x'.repeat(textLength)));
+      const entry = {
+        type: 'ledger.added',
+        task: id,
+        session: by.session,
+        kind: 'learning',
+        text: 'x',
+      } as const;
+      const more = Array.from({ length: perTask - 2 }, (_, index) => ({
+        ...entry,
+        id: brand<LedgerEntryId>(`le-${index}`),
+        at: now(),
+      }));
+      await board.transact((transaction) => transaction.record(by, more));
+      must(await add('the last one'));
+      expect(await add('one more')).toMatchObject(refused);
+      must(await add('x'.repeat(textLength + 1), person));
+      expect(await board.list('ledger', { task: id })).toHaveLength(perTask + 1);
     });
 
     it('that a person moved only to the node that it was moved to', async () => {

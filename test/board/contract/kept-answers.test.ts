@@ -65,6 +65,9 @@ describe.each(engines)('on %s', (engine) => {
     const soon = timestamp(now + pendingMs - 1);
     expect(await board.takeKey(request('k'), soon)).toEqual({ kind: 'pending' });
     expect(await board.takeKey(request('k'), timestamp(now + pendingMs))).toEqual({ kind: 'answer_lost' });
+    // The clock was set back, by a moment or by an hour.
+    expect(await board.takeKey(request('k'), timestamp(now - 1_000))).toEqual({ kind: 'pending' });
+    expect(await board.takeKey(request('k'), timestamp(now - 3_600_000))).toEqual({ kind: 'answer_lost' });
   });
 
   test('a refusal without a change frees the key; after a change it is kept, and a fault never is', async () => {

@@ -15,7 +15,12 @@ import { newArea } from '../../support/cli.ts';
 
 const folder = newArea();
 writeFileSync(path.join(folder, 'secret.txt'), `${secret}\n`);
-const signatures = openSignatures({ env: { HOOK_SECRET: secret }, folder, homeFolder: folder });
+const signatures = openSignatures({
+  env: { HOOK_SECRET: secret },
+  folder,
+  homeFolder: folder,
+  onProblem: () => {},
+});
 
 const triggers: readonly TriggerDefinition[] = [
   usual,

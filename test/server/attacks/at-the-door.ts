@@ -192,22 +192,14 @@ export const secrets: readonly RemovedCheck[] = [
     edits: [
       {
         file: keys,
-        find: 'if (isRight || code.triesLeft <= 0) this.#code = undefined;',
-        put: 'if (code.triesLeft <= 0) this.#code = undefined;',
+        find: 'if (!isRight) return undefined;\n    this.#code = undefined;',
+        put: 'if (!isRight) return undefined;',
       },
     ],
-    attacks: ['a code > becomes a token once; a replay is refused'],
-  },
-  {
-    check: 'a code ends after ten wrong tries',
-    edits: [
-      {
-        file: keys,
-        find: 'if (isRight || code.triesLeft <= 0) this.#code = undefined;',
-        put: 'if (isRight) this.#code = undefined;',
-      },
+    attacks: [
+      'a code > becomes a token once; a replay is refused',
+      'without a token > a used code is answered with the same bytes, and told once to the person',
     ],
-    attacks: ['a code > that is guessed ten times ends'],
   },
   {
     check: 'a code ends after 5 minutes',

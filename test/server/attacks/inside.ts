@@ -139,7 +139,10 @@ export const amounts: readonly RemovedCheck[] = [
       { file: server, find: 'requestTimeout: limits.requestMs,', put: 'requestTimeout: 0,' },
       { file: server, find: '    }, this.#serving.limits.requestMs);', put: '    }, 2 ** 30);' },
     ],
-    attacks: ['a client that is slow or sends too much > with a body that never ends is cut off'],
+    attacks: [
+      'a client that is slow or sends too much > with a body that never ends is cut off',
+      'requests that wait for a board that is away are bounded, and the rest is told that nothing was done',
+    ],
   },
   {
     check: 'a body has at most its limit',
@@ -149,7 +152,7 @@ export const amounts: readonly RemovedCheck[] = [
         find: "if (Number(request.headers['content-length'] ?? 0) > mostBytes)",
         put: 'if (mostBytes < 0)',
       },
-      { file: 'server/body.ts', find: 'if (bytes > mostBytes) {', put: 'if (mostBytes < 0) {' },
+      { file: 'server/body.ts', find: 'if (bytes > mostBytes) stop', put: 'if (mostBytes < 0) stop' },
     ],
     attacks: [
       'a client that is slow or sends too much > with a body that is too large is refused by its length, or when it gets too long',
@@ -157,7 +160,7 @@ export const amounts: readonly RemovedCheck[] = [
   },
   {
     check: 'a body without a length is counted',
-    edits: [{ file: 'server/body.ts', find: 'if (bytes > mostBytes) {', put: 'if (mostBytes < 0) {' }],
+    edits: [{ file: 'server/body.ts', find: 'if (bytes > mostBytes) stop', put: 'if (mostBytes < 0) stop' }],
     attacks: [
       'a client that is slow or sends too much > with a body that is too large is refused by its length, or when it gets too long',
     ],
@@ -171,7 +174,42 @@ export const amounts: readonly RemovedCheck[] = [
         put: 'if (this.#bodies < 0)',
       },
     ],
-    attacks: ['a request to a trigger > is answered with 503 while too many bodies are held'],
+    attacks: [
+      'a request to a trigger > is answered with 503 while too many bodies are held',
+      'a request to a trigger > whose body hangs keeps no person out, and ends in time',
+    ],
+    tests: ['contract/triggers'],
+  },
+  {
+    check: 'bodies of strangers come in time',
+    edits: [
+      {
+        file: 'server/open-doors.ts',
+        find: 'readBody(request, this.#limits.bodyBytes, this.#limits.unverifiedMs)',
+        put: 'readBody(request, this.#limits.bodyBytes)',
+      },
+    ],
+    attacks: ['a request to a trigger > whose body hangs keeps no person out, and ends in time'],
+    tests: ['contract/triggers'],
+  },
+  {
+    check: 'without a signature, no body is read',
+    edits: [{ file: 'server/open-doors.ts', find: 'return hasSignature(headers)', put: 'return headers' }],
+    attacks: ['a request to a trigger > without any signature is refused before its body is read'],
+    tests: ['contract/triggers'],
+  },
+  {
+    check: 'strangers do not hear where a secret is',
+    edits: [
+      {
+        file: 'intake/signatures/verify.ts',
+        find: 'if (!told.has(text)) onProblem(text);',
+        put: 'if (told.size >= 0) throw error;',
+      },
+    ],
+    attacks: [
+      'a request to a trigger > whose secret cannot be read is refused like any other; only the person hears why, once',
+    ],
     tests: ['contract/triggers'],
   },
   {

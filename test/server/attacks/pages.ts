@@ -94,8 +94,8 @@ export const pages: readonly RemovedCheck[] = [
     edits: [
       {
         file: 'server/keys.ts',
-        find: 'return tokens.filter(({ untilMs }) => nowMs < untilMs);',
-        put: 'return tokens.filter(() => nowMs > 0);',
+        find: 'nowMs < untilMs && untilMs <= nowMs + pageTokenMs + clockStepMs',
+        put: 'untilMs > 0 && nowMs + pageTokenMs + clockStepMs > 0',
       },
     ],
     attacks: ['a page keeps its token when the server is started again'],

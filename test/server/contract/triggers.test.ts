@@ -2,6 +2,8 @@
 
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
@@ -10,6 +12,7 @@ import type { TriggerDefinition } from '../../../packages/copse/src/intake/rules
 import { openSignatures } from '../../../packages/copse/src/intake/signatures/verify.ts';
 import { secret, usual } from '../../support/intake/triggers.ts';
 import { contextOf } from '../../support/board/boards.ts';
+import { newArea } from '../../support/cli.ts';
 import { type Served, ask, newServed, sendRaw } from '../../support/server/served.ts';
 
 const triggers: readonly TriggerDefinition[] = [
@@ -19,8 +22,15 @@ const triggers: readonly TriggerDefinition[] = [
   { ...usual, name: 'wakes', type: 'github', prompt: null, workSource: 'github' },
   { ...usual, name: 'my hook' },
   { ...usual, name: 'empty', prompt: null },
+  { ...usual, name: 'linked', secret: { file: 'link' } },
+  { ...usual, name: 'no-file', secret: { file: 'folder' } },
 ];
-const signatures = openSignatures({ env: { HOOK_SECRET: secret }, folder: '/', homeFolder: '/' });
+const folder = newArea();
+symlinkSync('/dev/null', path.join(folder, 'link'));
+mkdirSync(path.join(folder, 'folder'));
+const told: string[] = [];
+const onProblem = (text: string) => void told.push(text);
+const signatures = openSignatures({ env: { HOOK_SECRET: secret }, folder, homeFolder: '/', onProblem });
 
 let served: Served;
 beforeAll(async () => {
@@ -47,6 +57,8 @@ function signed(name: string, id: string): Readonly<Record<string, string>> {
     return { 'x-hub-signature-256': hmac(bytes), 'x-github-delivery': id };
   return { 'x-copse-signature': hmac(`${id}.`, bytes), 'x-copse-delivery': id };
 }
+
+const some = { 'x-copse-signature': 'x' };
 
 function send(name: string, headers: Readonly<Record<string, string>>, body = bytes) {
   return ask(served, `/triggers/${name}`, { method: 'POST', headers, body, token: false });
@@ -117,18 +129,49 @@ describe('a request to a trigger', () => {
       expect({ status, body }).toEqual({ status: 401, body: unauthorized });
   });
 
+  test('whose secret cannot be read is refused like any other; only the person hears why, once', async () => {
+    const { body: unauthorized } = await ask(served, '/api/v1/snapshot', { token: false });
+    for (const name of ['linked', 'no-file', 'linked'])
+      expect(await send(name, signed(name, 'd-9'))).toMatchObject({ status: 401, body: unauthorized });
+    expect(told).toEqual([
+      `Requests to trigger linked are refused, because its secret cannot be read: ${path.join(folder, 'link')} is a link, which Copse does not follow.`,
+      `Requests to trigger no-file are refused, because its secret cannot be read: ${path.join(folder, 'folder')} is not a file.`,
+    ]);
+  });
+
+  test('without any signature is refused before its body is read', async () => {
+    const head = `POST /triggers/deploy HTTP/1.1\r\nHost: localhost:${served.port}\r\nContent-Length: 10\r\n\r\n`;
+    const { socket } = sendRaw(served.port, head);
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 401 /);
+    socket.destroy();
+  });
+
+  test('whose body hangs keeps no person out, and ends in time', async () => {
+    await using own = await newServed({ limits: { unverifiedBodies: 16, unverifiedMs: 300 } });
+    const head = `POST /triggers/deploy HTTP/1.1\r\nHost: localhost:${own.port}\r\nX-Copse-Signature: x\r\nContent-Length: 10\r\n\r\nx`;
+    const hanging = Array.from({ length: 16 }, () => sendRaw(own.port, head).ended);
+    const trigger = (await once(sendRaw(own.port, head).socket, 'data')) as [string];
+    expect(trigger[0]).toMatch(/^HTTP\/1\.1 503 [^]*"code":"busy"/);
+    const body = JSON.stringify({ code: own.server.keys.newCode() });
+    expect(await ask(own, '/api/v1/enter', { method: 'POST', body, token: false })).toMatchObject({
+      status: 200,
+    });
+    for (const answer of await Promise.all(hanging))
+      expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*"code":"late"/);
+  });
+
   test('is answered with 503 while too many bodies are held', async () => {
     let isHeld: () => void = () => {};
     const held = new Promise<void>((resolve) => (isHeld = resolve));
     await using busy = await newServed({
-      limits: { unverifiedBodies: 1 },
+      limits: { unverifiedBodies: 1, lastWorkMs: 100 },
       receive: () => () => {
         isHeld();
         return new Promise(() => {});
       },
     });
     const sendTo = (name: string) =>
-      ask(busy, `/triggers/${name}`, { method: 'POST', body: 'x', token: false });
+      ask(busy, `/triggers/${name}`, { method: 'POST', headers: some, body: 'x', token: false });
     const first = sendTo('a').catch(() => 'cut');
     await held;
     expect(await sendTo('b')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
@@ -141,12 +184,12 @@ describe('a request to a trigger', () => {
       limits: { unverifiedBodies: 1, headersMs: 150, requestMs: 200 },
       receive: () => () => Promise.resolve({ kind: 'done', value: { kind: 'replayed' } }),
     });
-    const head = `POST /triggers/a HTTP/1.1\r\nHost: localhost:${hasty.port}\r\nContent-Length: 10\r\n\r\nx`;
+    const head = `POST /triggers/a HTTP/1.1\r\nHost: localhost:${hasty.port}\r\nX-Copse-Signature: x\r\nContent-Length: 10\r\n\r\nx`;
     const { socket, ended } = sendRaw(hasty.port, head);
     await once(socket, 'data');
     socket.destroy();
     await ended;
-    const again = () => ask(hasty, '/triggers/a', { method: 'POST', body: 'x', token: false });
+    const again = () => ask(hasty, '/triggers/a', { method: 'POST', headers: some, body: 'x', token: false });
     await vi.waitFor(async () => expect((await again()).status).toBe(200), { timeout: 5_000, interval: 50 });
   });
 });

@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 
 import { expect, test } from 'vitest';
 
+import { over } from '../../../packages/copse/src/board/over.ts';
 import { copse, newArea, newRepository } from '../../support/cli.ts';
-import { ask } from '../../support/server/served.ts';
+import { ask, newServed } from '../../support/server/served.ts';
 import { call, called, serveRepository } from '../../support/server/served-repository.ts';
 
 const area = newArea();
@@ -44,5 +45,27 @@ test('a client that takes nothing stops the export, and only its own', async () 
   await called(served, 'POST /tasks', { body: { title: 'Meanwhile' } });
   expect((await ask(served, '/api/v1/export')).status).toBe(200);
   socket.destroy();
+  expect(served.problems).toEqual([]);
+});
+
+test('few exports run at a time, each for a limited time, however fast its client reads', async () => {
+  const line = { line: 'event', text: 'x'.repeat(70_000) } as never;
+  await using served = await newServed({
+    limits: { exports: 2, exportMs: 500 },
+    board: (board) =>
+      over(board, {
+        async exportTo(write) {
+          for (;;) {
+            await write(line);
+            await new Promise((resolve) => setTimeout(resolve, 10));
+          }
+        },
+      }),
+  });
+  const exporting = () => ask(served, '/api/v1/export').then(({ status }) => status, String);
+  const both = [exporting(), exporting()];
+  expect(await exporting()).toBe(503);
+  expect(await Promise.all(both)).toEqual(['Error: aborted', 'Error: aborted']);
+  expect(await exporting()).toBe('Error: aborted');
   expect(served.problems).toEqual([]);
 });

@@ -306,11 +306,11 @@ describe('a code', () => {
     expect(await enter(code)).toMatchObject({ status: 401, body: refused });
   });
 
-  test('that is guessed ten times ends', async () => {
+  test('still lets the person in after strangers guessed', async () => {
     const code = served.server.keys.newCode();
-    for (let tries = 0; tries < 10; tries += 1)
-      expect(await enter(`guess ${tries}`)).toMatchObject({ status: 401 });
-    expect(await enter(code)).toMatchObject({ status: 401, body: refused });
+    for (let tries = 0; tries < 11; tries += 1)
+      expect(await enter(`guess ${tries}`)).toMatchObject({ status: 401, body: refused });
+    expect(await enter(code)).toMatchObject({ status: 200 });
   });
 
   test.each(['{', '[]', '"x"', 'null', '{"code":1}', '{"code":["x"]}', '', 'large'])(
@@ -455,24 +455,24 @@ describe('a client that is slow or sends too much', () => {
   test('with a body that never ends is cut off', async () => {
     const { ended } = sendRaw(
       small.port,
-      `POST /triggers/deploy HTTP/1.1\r\nHost: localhost:${small.port}\r\nContent-Length: 100\r\n\r\nabc`,
+      `POST /api/v1/enter HTTP/1.1\r\nHost: localhost:${small.port}\r\nContent-Length: 100\r\n\r\nabc`,
     );
     expect(await ended).toMatch(/^HTTP\/1\.1 (408|503) /);
   });
 
   test('with a body that is too large is refused by its length, or when it gets too long', async () => {
     const body = 'x'.repeat(1_001);
-    const known = await ask(small, '/triggers/deploy', { method: 'POST', body, token: false });
+    const send = (headers: Readonly<Record<string, string>>) =>
+      ask(small, '/triggers/deploy', {
+        method: 'POST',
+        body,
+        headers: { 'x-copse-signature': 'x', ...headers },
+        token: false,
+      });
+    const known = await send({});
     expect(known).toMatchObject({ status: 413 });
     expect(JSON.parse(known.body)).toMatchObject({ code: 'too_large' });
-    const unknown = { 'transfer-encoding': 'chunked' };
-    const chunked = await ask(small, '/triggers/deploy', {
-      method: 'POST',
-      body,
-      headers: unknown,
-      token: false,
-    });
-    expect(chunked).toMatchObject({ status: 413 });
+    expect(await send({ 'transfer-encoding': 'chunked' })).toMatchObject({ status: 413 });
   });
 });
 

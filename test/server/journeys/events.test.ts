@@ -4,15 +4,18 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 
 import { describe, expect, test } from 'vitest';
 
+import { over } from '../../../packages/copse/src/board/over.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { type EventNumber, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import type { Policy } from '../../../packages/copse/src/kernel/policy.ts';
 import { eventView, taskView } from '../../../packages/copse/src/operations/views/views.ts';
+import { act as listEvents } from '../../../packages/copse/src/operations/board/events.ts';
 import { openContext } from '../../../packages/copse/src/compose/open.ts';
 import { openServer } from '../../../packages/copse/src/server/server.ts';
 import { engines } from '../../support/board/boards.ts';
 import { answer, copse, newArea, newRepository, plainEnv } from '../../support/cli.ts';
 import { newTask } from '../../support/records/tasks.ts';
-import { type Served, ask, newServed, openSocket, ticketOf } from '../../support/server/served.ts';
+import { type Served, ask, newServed, openSocket, sendRaw, ticketOf } from '../../support/server/served.ts';
 
 const area = newArea();
 
@@ -249,6 +252,38 @@ test('a client that does not read is told that it is slow, and catches up by num
   socket.socket.terminate();
 });
 
+// promise: server-events
+test('large events are kept, read and told a few at a time, and none is missing', async () => {
+  const pages: number[] = [];
+  await using served = await newServed({
+    limits: { recentBytes: 500_000, batchBytes: 300_000 },
+    board: (board) =>
+      over(board, {
+        async eventPage(query) {
+          const page = await board.eventPage(query);
+          if (query.mostBytes === 300_000) pages.push(JSON.stringify(page.events).length);
+          return page;
+        },
+      }),
+  });
+  const body = 'x'.repeat(200_000);
+  const count = 25;
+  for (let made = 0; made < count; made += 1) await newTask(served.board, { title: 'Large', body });
+  const client = new Following(served);
+  await client.connect('0');
+  await until(() => client.events.length >= count);
+  expect(client.events).toEqual(await eventsOf(served.board));
+  client.cut();
+  // Two of them, because the first one is smaller than the limit.
+  expect(Math.max(...pages)).toBeLessThan(410_000);
+  const access = {
+    board: (work: (context: never) => Promise<never>) => work({ board: served.board } as never),
+  };
+  const listed = await listEvents(access as never, { limit: 1_000 });
+  expect(listed).toMatchObject({ hasMore: true, cursor: { number: listed.events.length } });
+  expect(JSON.stringify(listed.events).length).toBeLessThan(4_600_000);
+});
+
 test('signs of life come when nothing happens; a WebSocket that does not answer is closed', async () => {
   await using served = await newServed({ limits: { heartbeatMs: 40 } });
   const alive = await openSocket(served, `?ticket=${await ticketOf(served)}&after=0`);
@@ -262,6 +297,51 @@ test('signs of life come when nothing happens; a WebSocket that does not answer 
     await new Promise((go) => setTimeout(go, 20));
   alive.socket.resume();
   await closed;
+});
+
+/** Once it is away, it answers no question about its last event. */
+async function servedAway(limits: Partial<Policy['server']>) {
+  const state = { isAway: false };
+  const hang = (board: Board) => () => (state.isAway ? new Promise<never>(() => {}) : board.lastEvent());
+  const served = await newServed({
+    limits: { lastWorkMs: 100, ...limits },
+    board: (board) => over(board, { lastEvent: hang(board) }),
+  });
+  state.isAway = true;
+  return served;
+}
+
+async function upgrade(served: Served): Promise<ReturnType<typeof sendRaw>> {
+  const lines = [
+    `GET /api/v1/stream?ticket=${await ticketOf(served)} HTTP/1.1`,
+    `Host: localhost:${served.port}`,
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+  ];
+  return sendRaw(served.port, `${lines.join('\r\n')}\r\n\r\n`);
+}
+
+test('while the board is away, streams that wait for it are told so', async () => {
+  await using served = await servedAway({ headersMs: 300, requestMs: 300 });
+  expect(await (await upgrade(served)).ended).toMatch(/^HTTP\/1\.1 503 [^]*"code":"late"/);
+  expect(JSON.parse((await ask(served, '/api/v1/events')).body)).toMatchObject({ code: 'late' });
+  expect(served.problems).toEqual([]);
+});
+
+test('a client that leaves before its WebSocket is open leaves no connection', async () => {
+  await using served = await servedAway({});
+  const opened = await Promise.all(Array.from({ length: 20 }, () => upgrade(served)));
+  const connections = async () =>
+    Number(/copse_connections (\d+)/.exec((await ask(served, '/metrics')).body)?.[1]);
+  while ((await connections()) < 21) await new Promise((go) => setTimeout(go, 10));
+  for (const [index, { socket }] of opened.entries()) {
+    if (index % 2 === 0) socket.destroy();
+    else socket.end();
+  }
+  while ((await connections()) > 1) await new Promise((go) => setTimeout(go, 10));
+  expect(await connections()).toBe(1);
 });
 
 test('metrics are for Prometheus', async () => {

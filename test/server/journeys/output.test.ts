@@ -9,7 +9,7 @@ import { WebSocket } from 'ws';
 import { answer, copse, newArea, printed } from '../../support/cli.ts';
 import { until } from '../../support/records/turns.ts';
 import { OwnTmux, Page, TASK, endAgent, hasTmux, newScene } from '../../support/server/output.ts';
-import { call, called } from '../../support/server/served-repository.ts';
+import { call, called, serveRepository } from '../../support/server/served-repository.ts';
 import { ask, openSocket, ticketOf } from '../../support/server/served.ts';
 
 const area = newArea();
@@ -176,6 +176,22 @@ describe.skipIf(!hasTmux)('a page with a terminal', () => {
         expect(await takenOver()).not.toBeNull();
       } else await until(async () => (await takenOver()) === null);
     }
+  });
+
+  // promise: take-over
+  test('a server that finds its port taken gives nothing back', async () => {
+    await using scene = await newScene(area, { terminals: { pageClosedMs: 100 } });
+    const { cwd, served } = scene;
+    tmux.start(TASK, 'echo ready; exec cat');
+    const page = await Page.open(served, '&view=terminal');
+    await page.until(({ shown }) => shown.includes('ready'));
+    await called(served, `POST /tasks/${TASK}/take-over`, { body: {} });
+    const limits = { terminals: { pageClosedMs: 100 } };
+    const second = serveRepository(cwd, { USER: 'anna' }, limits, served.port);
+    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(await answer(['show', TASK], { cwd })).toMatchObject({ takenOver: { person: 'anna' } });
+    await page.leave();
   });
 
   // promise: output-hostile

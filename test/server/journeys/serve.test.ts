@@ -19,9 +19,21 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, test } from 'vitest';
 
+import { hasOtherServers, isOrchestratedAt } from '../../../packages/copse/src/compose/board/who-runs.ts';
 import { projectRoot } from '../../guards/working-copy.ts';
 import { closeAtEnd } from '../../support/close-at-end.ts';
-import { answer, copse, finished, newArea, newRepository, plainEnv, startCopse } from '../../support/cli.ts';
+import {
+  answer,
+  cliFile,
+  copse,
+  finished,
+  newArea,
+  newRepository,
+  nodeFlags,
+  plainEnv,
+  startCopse,
+} from '../../support/cli.ts';
+import { sendRaw } from '../../support/server/served.ts';
 
 const area = newArea();
 
@@ -129,6 +141,30 @@ async function freePort(): Promise<{ readonly port: number; readonly close: () =
   return { port, close: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
+test.skipIf(process.platform !== 'linux').each(['on a full disk', 'in a closed pipe'])(
+  'a stranger does not end a server whose remarks cannot be written, %s',
+  async (where) => {
+    const line = `exec "$0" "$@"${where === 'on a full disk' ? ' 2>/dev/full' : ''}`;
+    const argv = ['-c', line, process.execPath, ...nodeFlags, cliFile, 'serve', '--port', '0'];
+    const child = spawn('sh', argv, { cwd: newRepository(area), env: { ...plainEnv, HOME: area } });
+    closeAtEnd(() => child.kill('SIGKILL'));
+    let printed = '';
+    child.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    while (!printed.includes('/api/v1/snapshot')) await once(child.stdout, 'data');
+    child.stderr.destroy();
+    const { origin, port } = new URL(/board at (\S+)\/api/.exec(printed)?.[1] ?? '');
+    for (const host of ['x', 'y', 'z']) {
+      const refused = sendRaw(Number(port), `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect(await refused.ended).toMatch(/^HTTP\/1\.1 401 /);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    const ended = finished(child);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0 });
+  },
+);
+
 test('another server in the same repository takes another port, unless one is named', async () => {
   const first = await serve([]);
   const second = await serve([], first.cwd);
@@ -143,6 +179,15 @@ test('another server in the same repository takes another port, unless one is na
   for (const { child } of [first, second]) child.kill('SIGINT');
   expect((await first.ended).code).toBe(0);
   expect((await second.ended).code).toBe(0);
+});
+
+test('a server knows whether another one of its clone runs', async () => {
+  const { cwd, child, ended } = await serve();
+  expect(await hasOtherServers(cwd)).toBe(true);
+  expect(await isOrchestratedAt(cwd)).toBe(false);
+  child.kill('SIGKILL');
+  await ended;
+  expect(await hasOtherServers(cwd)).toBe(false);
 });
 
 test('servers on two addresses of this machine keep their tokens apart', async () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
+import { placeOf } from '../../../packages/copse/src/cli/commands/server/place.ts';
 import {
   bearerOf,
   checkHead,
@@ -118,4 +119,17 @@ test('names of this machine, and names of hosts', () => {
   );
   expect(['a.example', 'a-b.example:8443'].every(isHostName)).toBe(true);
   expect(['', '*', 'https://a.example', 'a b', 'a/b', 'a@b', '-a', 'a:b'].some(isHostName)).toBe(false);
+});
+
+// promise: server-entry
+test.each([
+  [undefined, '127.0.0.1', '127.0.0.1:4747'],
+  ['localhost', '127.0.0.1', '127.0.0.1:4747'],
+  ['127.0.0.2', '127.0.0.2', '127.0.0.2:4747'],
+  ['::1', '::1', '[::1]:4747'],
+])('the server of --host %s has no name but the address that it listens on', async (given, host, name) => {
+  const place = await placeOf(undefined as never, given === undefined ? {} : { host: given });
+  expect(place.host).toBe(host);
+  const { hosts, origins } = doorsOf({ ...place, scheme: 'http' });
+  expect([[...hosts], [...origins]]).toEqual([[name], [`http://${name}`]]);
 });

@@ -211,6 +211,7 @@ test('a terminal that could not be given back, because the board was away, is gi
     },
     node,
     giveBack: (id) => Promise.resolve(void given.push(id)),
+    hasOtherServers: () => Promise.resolve(false),
     onProblem: (text) => told.push(text),
     afterMs: 1,
   });

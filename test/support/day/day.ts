@@ -101,7 +101,7 @@ export class Day {
     try {
       const { intake } = opened.context;
       if (intake === undefined) throw new Error('copse.yml has no triggers');
-      const places = { env, folder: this.run.folder, homeFolder: this.folder };
+      const places = { env, folder: this.run.folder, homeFolder: this.folder, onProblem: () => {} };
       const request = { headers: signed(name, id, body), body: Buffer.from(body) };
       const got = await receiveRequest(opened.context, intake, openSignatures(places), { name, request });
       return got.kind === 'done' ? got.value.kind : got.kind;

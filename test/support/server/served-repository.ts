@@ -3,6 +3,7 @@
 import { openServedBoard } from '../../../packages/copse/src/compose/board/serve.ts';
 import { type Policy, defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { openServer } from '../../../packages/copse/src/server/server.ts';
+import { closeAtEnd } from '../close-at-end.ts';
 import { plainEnv } from '../plain-env.ts';
 import { type Asked, type Got, type Served, ask } from './served.ts';
 
@@ -10,6 +11,7 @@ export async function serveRepository(
   cwd: string,
   env: Readonly<Record<string, string>> = {},
   limits: { readonly [K in 'server' | 'terminals']?: Partial<Policy[K]> } = {},
+  port = 0,
 ): Promise<Served> {
   const problems: string[] = [];
   const onProblem = (text: string) => void problems.push(text);
@@ -32,11 +34,15 @@ export async function serveRepository(
     sessionOf,
     output,
     host: '127.0.0.1',
-    port: 0,
+    port,
     tls: null,
     names: ['127.0.0.1'],
     proxied: [],
     onProblem,
+  }).catch((error: unknown) => {
+    // As `copse serve`, which then tries another port.
+    closeAtEnd(() => context.board.close());
+    throw error;
   });
   return {
     server,

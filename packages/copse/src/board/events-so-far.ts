@@ -1,19 +1,18 @@
 /** Recorded events, loaded page by page. */
 
+import { defaultPolicy } from '../kernel/policy.ts';
 import type { RecordedEvent } from './rules/event.ts';
 import type { BoardReader, EventQuery } from './port.ts';
-
-const PAGE = 500;
 
 export async function* eventsSoFar(
   board: BoardReader,
   query: Omit<EventQuery, 'limit'>,
 ): AsyncGenerator<RecordedEvent> {
   for (let { after } = query; ;) {
-    const page = await board.events({ ...query, after, limit: PAGE });
-    yield* page;
-    const final = page.at(-1);
-    if (final === undefined || page.length < PAGE) return;
+    const { events, hasMore } = await board.eventPage({ ...query, ...defaultPolicy.eventPage, after });
+    yield* events;
+    const final = events.at(-1);
+    if (final === undefined || !hasMore) return;
     after = final.number;
   }
 }

@@ -2,11 +2,9 @@
 
 import type { RecordedEvent } from './rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
+import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import type { Board } from './port.ts';
 import { type BoardTerm, type LostEvents, moveOn } from './rules/term.ts';
-
-const PAGE = 500;
 
 export interface FollowOptions {
   readonly after: EventNumber;
@@ -37,7 +35,7 @@ export async function* followEvents(board: Board, options: FollowOptions): Async
         wake = resolve;
       });
       for (;;) {
-        const page = await board.events({ after, limit: PAGE, ...(task && { task }) });
+        const page = await board.eventPage({ ...defaultPolicy.eventPage, after, ...(task && { task }) });
         // Read after the page: no event of a term is there before the term.
         const terms = await board.terms();
         term ??= terms.at(-1)?.term ?? 1;
@@ -49,11 +47,11 @@ export async function* followEvents(board: Board, options: FollowOptions): Async
           after = brand<EventNumber>(moved.cursor.number);
           continue;
         }
-        for (const recorded of page) {
+        for (const recorded of page.events) {
           after = recorded.number;
           yield recorded;
         }
-        if (page.length < PAGE) break;
+        if (!page.hasMore) break;
       }
       await untilWoken(woken, signal, policy.followPollMs);
     }

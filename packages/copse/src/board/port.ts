@@ -71,6 +71,16 @@ export interface EventQuery {
   readonly types?: readonly EventType[];
 }
 
+/** Agents write events of up to a megabyte, so a page ends early once it has `mostBytes`. It has at least one event, if there is one. */
+export interface EventPageQuery extends EventQuery {
+  readonly mostBytes: number;
+}
+
+export interface EventPage {
+  readonly events: readonly RecordedEvent[];
+  readonly hasMore: boolean;
+}
+
 export interface BoardReader {
   get<K extends RecordKind>(kind: K, id: string): Promise<Records[K] | undefined>;
   /** Oldest first. */
@@ -108,6 +118,7 @@ export interface BoardReader {
   /** All checks of exactly this tree, the oldest first. */
   checksOf(tree: string): Promise<readonly Check[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
+  eventPage(query: EventPageQuery): Promise<EventPage>;
   lastEvent(): Promise<EventNumber>;
 }
 

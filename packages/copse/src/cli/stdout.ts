@@ -24,7 +24,12 @@ export function ownStdout(env: Readonly<Record<string, string | undefined>>): St
   return isPlain(env) ? plainStdout() : streamedStdout();
 }
 
+let isGuarded = false;
+
+/** A remark that cannot be written, on a full disk or to a reader that has gone, ends no command: a server goes on for others. */
 export function ownStderr(): Writable {
+  if (!isGuarded) process.stderr.on('error', () => {});
+  isGuarded = true;
   return process.stderr;
 }
 

@@ -18,6 +18,12 @@ export const limits = {
   /** Added to every fencing token when the board's server was replaced: more than were given out in what it lost. */
   tokenStep: 1_000_000,
 
+  /** Of events that are read at a time: an agent can write many of a megabyte. */
+  eventPage: { limit: 500, mostBytes: 4 * MEGABYTE },
+
+  /** What an agent may add to the ledger of a task; a person may add more. */
+  ledger: { textLength: 30_000, perTask: 200 },
+
   /** What the merges of a queue remember. */
   mergeMemory: {
     merges: 8_192,
@@ -297,6 +303,7 @@ export const limits = {
     working: 1_000,
     /** Bodies of requests that are not verified yet are held in memory. */
     unverifiedBodies: 16,
+    unverifiedMs: 5 * SECOND,
     headersMs: 10 * SECOND,
     requestMs: 30 * SECOND,
     /** A stream says so often that it is alive; a WebSocket that does not answer is closed. */
@@ -314,15 +321,20 @@ export const limits = {
     /** How long the program that opens a browser may take, and how long the file that leads to the address stays. */
     openMs: 5 * SECOND,
     openedMs: 30 * SECOND,
-    codeTries: 10,
     ticketMs: 30 * SECOND,
     tickets: 256,
     /** Tokens that were given for codes; the oldest is forgotten first. */
     tokens: 64,
     /** How long a page may go on, also after the server was started again. */
     pageTokenMs: 12 * HOUR,
-    /** Events in memory for all clients, and what one write has at most. */
+    /** Exports at a time, and how long each may take: it holds a read transaction of the board. */
+    exports: 2,
+    exportMs: 10 * MINUTE,
+    /** A clock that is set back by less changes nothing. */
+    clockStepMs: MINUTE,
+    /** Events in memory for all clients, and what one write has at most; an event may be larger alone. */
     recentEvents: 2_000,
+    recentBytes: 8 * MEGABYTE,
     batchEvents: 200,
     batchBytes: 256 * KILOBYTE,
     /** Refused hosts and origins that are told to the person; a scan names thousands. */

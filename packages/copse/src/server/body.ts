@@ -5,10 +5,12 @@ import type { IncomingMessage } from 'node:http';
 export type Body =
   | { readonly kind: 'read'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
+  | { readonly kind: 'late' }
   /** The client went away. */
   | { readonly kind: 'cut' };
 
-export function readBody(request: IncomingMessage, mostBytes: number): Promise<Body> {
+/** Without `mostMs`, it has as long as the whole request. */
+export function readBody(request: IncomingMessage, mostBytes: number, mostMs?: number): Promise<Body> {
   if (Number(request.headers['content-length'] ?? 0) > mostBytes)
     return Promise.resolve({ kind: 'too_large' });
   return new Promise((resolve) => {
@@ -16,18 +18,22 @@ export function readBody(request: IncomingMessage, mostBytes: number): Promise<B
     let bytes = 0;
     const { socket } = request;
     const end = (body: Body) => {
+      clearTimeout(timer);
       socket.off('close', cut);
       resolve(body);
     };
     const cut = () => end({ kind: 'cut' });
+    // The rest is thrown away; the server ends the connection after its answer.
+    const stop = (kind: 'too_large' | 'late') => {
+      chunks.length = 0;
+      request.removeAllListeners('data').resume();
+      end({ kind });
+    };
+    const timer = mostMs === undefined ? undefined : setTimeout(() => stop('late'), mostMs);
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > mostBytes) {
-        // The rest is thrown away; the server ends the connection after its answer.
-        chunks.length = 0;
-        request.removeAllListeners('data').resume();
-        end({ kind: 'too_large' });
-      } else chunks.push(chunk);
+      if (bytes > mostBytes) stop('too_large');
+      else chunks.push(chunk);
     });
     request.once('end', () => end({ kind: 'read', bytes: Buffer.concat(chunks) }));
     request.once('error', cut);

@@ -1,12 +1,15 @@
 /**
  * The tokens that pages got for codes, kept so that an open page goes on after the server was started again. The file has digests
  * only: who reads it cannot enter. It belongs to one repository, host and port, and a token counts for 12 hours after it was given.
+ * A server that starts deletes files without such a token: each free port that a server took has one.
  */
 
 import { createHash } from 'node:crypto';
+import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { defaultPolicy } from '../kernel/policy.ts';
+import { namesIn } from '../kernel/system/names-in.ts';
 import { readIfPlain } from '../kernel/system/plain-file.ts';
 import { writeAtomically } from '../kernel/system/write-atomically.ts';
 
@@ -36,6 +39,12 @@ export function keptTokens({ folder, repository, host, port, onProblem }: KeptFo
     .digest('hex')
     .slice(0, 32);
   const file = path.join(folder, `${name}.pages`);
+  try {
+    removeOld(folder, Date.now() - defaultPolicy.server.pageTokenMs);
+  } catch (error) {
+    // A folder that cannot be written keeps no person out.
+    onProblem(`Old files of tokens could not be deleted: ${String(error)}`);
+  }
   return {
     read: () =>
       (readIfPlain(file, { mostBytes: defaultPolicy.server.bodyBytes }) ?? '').split('\n').flatMap(keptIn),
@@ -49,6 +58,15 @@ export function keptTokens({ folder, repository, host, port, onProblem }: KeptFo
       }
     },
   };
+}
+
+/** The last token was given when the file was written. */
+function removeOld(folder: string, beforeMs: number): void {
+  for (const name of namesIn(folder).filter((one) => /^[0-9a-f]{32}\.pages$/.test(one))) {
+    const file = path.join(folder, name);
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    if (found !== undefined && found.mtimeMs < beforeMs) rmSync(file, { force: true });
+  }
 }
 
 function keptIn(line: string): readonly KeptToken[] {

@@ -1,8 +1,9 @@
 /**
  * The secrets of a running server: tokens, the one-time code, tickets. Only digests are kept, compared in constant time.
  *
- * A code becomes a token once; a page has it for 12 hours. It ends at its first use, after 5 minutes, and after 10 wrong tries. A ticket opens one
- * WebSocket, whose address cannot carry a header; it ends at its first use and after 30 seconds.
+ * A code becomes a token once; a page has it for 12 hours. It ends at its first use and after 5 minutes. Wrong tries do not end it:
+ * 32 random bytes cannot be guessed, and strangers could keep the person out. A ticket opens one WebSocket, whose address cannot carry a
+ * header; it ends at its first use and after 30 seconds.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -12,7 +13,7 @@ import type { KeptToken, KeptTokens } from './kept-tokens.ts';
 
 type KeyLimits = Pick<
   Policy['server'],
-  'codeMs' | 'codeTries' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs'
+  'codeMs' | 'ticketMs' | 'tickets' | 'tokens' | 'pageTokenMs' | 'clockStepMs'
 >;
 
 interface Expiring {
@@ -36,7 +37,7 @@ export class ServerKeys {
   readonly token = newSecret();
   readonly #own = digestOf(this.token);
   #entered: readonly PageToken[] = [];
-  #code: (Expiring & { triesLeft: number }) | undefined;
+  #code: Expiring | undefined;
   /** Codes that became tokens; each is told once when it comes again. */
   #used: readonly UsedCode[] = [];
   #tickets: readonly Expiring[] = [];
@@ -50,14 +51,13 @@ export class ServerKeys {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#kept = kept;
-    this.#entered = stillValid(kept?.read() ?? []).slice(-limits.tokens);
+    this.#entered = stillValid(kept?.read() ?? [], limits).slice(-limits.tokens);
   }
 
   /** The code of before ends. */
   newCode(): string {
     const code = newSecret();
-    const { codeMs, codeTries } = this.#limits;
-    this.#code = { digest: digestOf(code), untilMs: this.#nowMs() + codeMs, triesLeft: codeTries };
+    this.#code = { digest: digestOf(code), untilMs: this.#nowMs() + this.#limits.codeMs };
     return code;
   }
 
@@ -66,14 +66,13 @@ export class ServerKeys {
     const code = this.#code;
     const isRight = timingSafeEqual(code?.digest ?? NONE, digestOf(given));
     if (code === undefined || this.#nowMs() >= code.untilMs) return undefined;
-    code.triesLeft -= 1;
-    if (isRight || code.triesLeft <= 0) this.#code = undefined;
     if (!isRight) return undefined;
+    this.#code = undefined;
     const token = newSecret();
     const one = { digest: digestOf(token), untilMs: Date.now() + this.#limits.pageTokenMs };
     const { tokens } = this.#limits;
     this.#used = [...this.#used, { digest: code.digest, token: one.digest }].slice(-tokens);
-    this.#entered = [...stillValid(this.#entered), one].slice(-tokens);
+    this.#entered = [...stillValid(this.#entered, this.#limits), one].slice(-tokens);
     this.#keep();
     return token;
   }
@@ -98,7 +97,7 @@ export class ServerKeys {
   isToken(given: string | undefined): boolean {
     const digest = digestOf(given ?? '');
     // All are compared, so that the time says nothing about which one.
-    const known = [this.#own, ...stillValid(this.#entered).map((one) => one.digest)];
+    const known = [this.#own, ...stillValid(this.#entered, this.#limits).map((one) => one.digest)];
     const equal = known.filter((one) => timingSafeEqual(one, digest));
     return given !== undefined && equal.length > 0;
   }
@@ -125,9 +124,13 @@ export class ServerKeys {
   }
 }
 
-function stillValid<T extends KeptToken>(tokens: readonly T[]): readonly T[] {
+/** One that is valid for longer than any is given was given before the clock was set back: it would not end in time. */
+function stillValid<T extends KeptToken>(
+  tokens: readonly T[],
+  { pageTokenMs, clockStepMs }: KeyLimits,
+): readonly T[] {
   const nowMs = Date.now();
-  return tokens.filter(({ untilMs }) => nowMs < untilMs);
+  return tokens.filter(({ untilMs }) => nowMs < untilMs && untilMs <= nowMs + pageTokenMs + clockStepMs);
 }
 
 /** 32 random bytes, in letters that addresses and headers can have. */

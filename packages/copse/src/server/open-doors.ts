@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { sizeText } from '../explain/rules/amounts.ts';
 import type { Outcome } from '../board/context.ts';
 import type { Received } from '../intake/act/triggers.ts';
-import type { TriggerRequest } from '../intake/rules/trigger.ts';
+import { type TriggerRequest, hasSignature } from '../intake/rules/trigger.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { type FileAnswer, type HttpAnswer, json, problemAnswer, refusedAnswer } from './answer.ts';
 import { readBody } from './body.ts';
@@ -48,9 +48,12 @@ export class OpenDoors {
       return { status: 200, type: 'text/plain', body: 'ok\n' };
     if (method === 'GET') return this.#web.answer(segments, request.headers['if-none-match']);
     if (method !== 'POST') return undefined;
-    if (matchPath(`${API}/enter`, segments)) return this.#holding(() => this.#enter(request));
+    // Not among the bodies of strangers: they must not keep the person out.
+    if (matchPath(`${API}/enter`, segments)) return this.#enter(request);
     const name = matchPath('/triggers/{name}', segments)?.['name'];
-    return name === undefined ? undefined : this.#holding(() => this.#trigger(name, request));
+    if (name === undefined) return undefined;
+    const headers = singleHeaders(request);
+    return hasSignature(headers) ? this.#holding(() => this.#trigger(name, request, headers)) : refusedAnswer;
   }
 
   /** Bodies of senders that are not known yet: few at a time, because they are in memory. */
@@ -76,9 +79,17 @@ export class OpenDoors {
     return refusedAnswer;
   }
 
-  async #trigger(name: string, request: IncomingMessage): Promise<HttpAnswer> {
-    const body = await readBody(request, this.#limits.bodyBytes);
+  async #trigger(
+    name: string,
+    request: IncomingMessage,
+    headers: TriggerRequest['headers'],
+  ): Promise<HttpAnswer> {
+    const body = await readBody(request, this.#limits.bodyBytes, this.#limits.unverifiedMs);
     if (body.kind === 'cut') return refusedAnswer;
+    if (body.kind === 'late')
+      return problemAnswer(problem('late', 'The body of the request took too long. Send it again.'), {
+        connection: 'close',
+      });
     if (body.kind === 'too_large')
       return problemAnswer(
         problem('too_large', `The body of a request may have ${sizeText(this.#limits.bodyBytes)}.`),
@@ -86,7 +97,7 @@ export class OpenDoors {
           connection: 'close',
         },
       );
-    const received = await this.#receive(name, { headers: singleHeaders(request), body: body.bytes });
+    const received = await this.#receive(name, { headers, body: body.bytes });
     if (received.kind === 'done') {
       const { kind } = received.value;
       const task = received.value.kind === 'started' ? { task: received.value.task.id } : {};
@@ -112,7 +123,7 @@ function codeIn(bytes: Buffer): string | undefined {
 }
 
 /** A signature that comes twice is none. */
-function singleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
+function singleHeaders(request: IncomingMessage): TriggerRequest['headers'] {
   const entries = Object.entries(request.headersDistinct).map(
     ([name, values = []]) => [name, values.length === 1 ? values[0] : undefined] as const,
   );

@@ -28,7 +28,7 @@ export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: RequestTarget;
-  /** The answer takes as long as the client likes. */
+  /** From here on, the answer takes as long as the client likes. */
   readonly onStream: () => void;
   readonly parameters: Readonly<Record<string, string>>;
 }
@@ -114,7 +114,6 @@ export async function answerOf(
     .toSorted((a, b) => Object.keys(a.parameters).length - Object.keys(b.parameters).length)[0];
   if (found !== undefined && call.caller.kind === 'session' && !found.route.isForSessions)
     return notForSessions(call.caller);
-  if (found?.route.isStream) call.onStream();
   if (found !== undefined) return found.route.answer(serving, { ...call, parameters: found.parameters });
   if (fitting.length === 0) return noSuchPath();
   const allow = [...new Set(fitting.map(({ route }) => route.method))].join(', ');
@@ -155,12 +154,15 @@ async function snapshot(
 
 async function events(
   serving: ServedParts,
-  { request, response, target }: Call,
+  { request, response, target, onStream }: Call,
 ): Promise<HttpAnswer | undefined> {
   const { feed, limits, signal, counts } = serving;
   const after = cursorIn(target, request.headers['last-event-id']);
   if (after === undefined) return badCursor();
   const from = await feed.begin(after);
+  // Meanwhile it may have been answered: the board was away for too long.
+  if (response.headersSent || response.destroyed) return undefined;
+  onStream();
   response.writeHead(200, {
     ...SAFE_HEADERS,
     'content-type': 'text/event-stream',

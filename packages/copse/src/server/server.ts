@@ -51,6 +51,7 @@ import { API, matchPath, parseTarget, targetProblem } from './rules/target.ts';
 import { isPagePath } from './rules/web.ts';
 import { Snapshots, liveRecords, viewedTasks } from './snapshot.ts';
 import { WebFiles } from './web-files.ts';
+import { whileOpen } from './while-open.ts';
 
 export interface ServerOptions {
   readonly board: Board;
@@ -88,7 +89,8 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export async function openServer(options: ServerOptions): Promise<RunningServer> {
+export async function openServer(given: ServerOptions): Promise<RunningServer> {
+  const options = { ...given, onProblem: neverFailing(given.onProblem) };
   const { board, policy } = options;
   const limits = policy.server;
   const stop = new AbortController();
@@ -100,8 +102,6 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     refused: 0,
     operations: new OperationCounts(),
   };
-  const { output: parts, onProblem } = options;
-  const outputs = parts && new Outputs({ board, parts, policy, signal: stop.signal, onProblem });
   const feed = await Feed.open(board, {
     policy,
     signal: stop.signal,
@@ -113,6 +113,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   });
   const server = await httpServer(options, limits);
   const port = await listen(server, options);
+  const { output: parts, onProblem } = options;
+  // Only now: a server that found its port taken must not give back what is shown by another one.
+  const outputs = parts && new Outputs({ board, parts, policy, signal: stop.signal, onProblem });
   const scheme = options.tls === null ? 'http' : 'https';
   const doors = doorsOf({ ...options, scheme, port });
   const [shownHost] = options.proxied;
@@ -184,6 +187,17 @@ async function httpServer({ tls }: ServerOptions, limits: Policy['server']): Pro
   return server;
 }
 
+/** Strangers cause remarks, too: one that cannot be told must not end the server. */
+function neverFailing(tell: ServerOptions['onProblem']): ServerOptions['onProblem'] {
+  return (text) => {
+    try {
+      tell(text);
+    } catch {
+      // There is no other place to tell it.
+    }
+  };
+}
+
 function listen(server: Server, { host, port }: ServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -198,7 +212,12 @@ class Entrance {
   readonly #serving: ServedParts;
   readonly #doors: Doors;
   readonly #open: OpenDoors;
-  readonly #routes: readonly Route[] = [...ownRoutes, exportRoute, ...operationRoutes(operations), mcpRoute];
+  readonly #routes: readonly Route[] = [
+    ...ownRoutes,
+    exportRoute(),
+    ...operationRoutes(operations),
+    mcpRoute,
+  ];
   readonly #sockets: WebSocketServer;
   readonly #onProblem: ServerOptions['onProblem'];
   readonly #sessionOf: NonNullable<ServerOptions['sessionOf']>;
@@ -335,7 +354,11 @@ class Entrance {
         endWith(socket, rawAnswer(badCursor(), 'Bad Request'));
         return;
       }
-      const from = await feed.begin(after);
+      const from = await whileOpen(feed.begin(after), socket, limits.requestMs);
+      if (from === undefined) {
+        endWith(socket, rawAnswer(late(), 'Service Unavailable'));
+        return;
+      }
       this.#sockets.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => client.terminate());
         void this.#serveSocket(client, () => streamAsFrames(feed, from, client, { signal, limits }));

@@ -64,7 +64,9 @@ import {
 } from './attempt-hooks.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { counted } from '../../kernel/text.ts';
+import { excerpt } from '../rules/briefing/briefing.ts';
 import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
@@ -433,7 +435,8 @@ async function handOver(attempt: RunningAttempt, ended: TurnEnd): Promise<Attemp
   const lastWords =
     ended.kind === 'ended' && ended.outcome.kind === 'completed' ? ended.outcome.lastWords : undefined;
   if (!hasWritten && lastWords?.trim()) {
-    const added = await addLedgerEntry(context, orders.task, { kind: 'handoff', text: lastWords });
+    const { text } = excerpt(lastWords, defaultPolicy.ledger.textLength);
+    const added = await addLedgerEntry(context, orders.task, { kind: 'handoff', text });
     if (added.kind === 'refused') context.log(added.refusal.reason);
   }
   return end(attempt, { kind: 'parked', until: clock.now(), because: 'handoff' }, null);

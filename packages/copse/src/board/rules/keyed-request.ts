@@ -51,5 +51,6 @@ export function decideKey(
   if (found.input !== input) return { kind: 'other_input' };
   if (found.answer !== null) return { kind: 'answered', answer: found.answer };
   if (!found.isUsed) return { kind: 'taken' };
-  return { kind: at - found.begunAt < pendingMs ? 'pending' : 'answer_lost' };
+  // A clock that was set back must not leave a key pending until it gets there again.
+  return { kind: Math.abs(at - found.begunAt) < pendingMs ? 'pending' : 'answer_lost' };
 }

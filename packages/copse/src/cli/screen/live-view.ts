@@ -47,10 +47,9 @@ export async function tellEvents(
     await tell(event);
     told = number;
   }
-  for (const { event } of await board.events({ after: told, limit: LAST_EVENTS })) await tell(event);
+  const { events } = await board.eventPage({ ...policy.eventPage, after: told });
+  for (const { event } of events) await tell(event);
 }
-
-const LAST_EVENTS = 500;
 
 const TIME_WIDTH = 8;
 /** The column where the text of a line begins, after time, word and task. */

@@ -31,6 +31,7 @@ import {
   requireRepository,
 } from '../open.ts';
 import { intakeOf } from '../run/intake.ts';
+import { hasOtherServers } from './who-runs.ts';
 
 export interface ServedBoard {
   readonly context: Context;
@@ -54,6 +55,7 @@ export async function openServedBoard(
     env,
     folder: repository.configFolder,
     homeFolder: env['HOME'] ?? homedir(),
+    onProblem,
   });
   const context = await openContext(surroundings, undefined, { patience });
   let triggers: readonly TriggerDefinition[] = [];
@@ -118,6 +120,7 @@ function outputParts(repository: Repository, context: Context, env: Surroundings
     person: person.kind === 'person' ? person.name : null,
     logs: openLogs(repository.home),
     terminals: openTerminals(),
+    hasOtherServers: () => hasOtherServers(repository.home),
     giveBack: async (task) => {
       await giveBack({ ...context, by: { kind: 'node', node } }, task, 'page_closed');
     },

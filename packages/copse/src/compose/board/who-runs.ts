@@ -1,6 +1,6 @@
 /**
- * Which orchestrators and runners of this clone are running. An orchestrator holds the lock `orchestrator-<pid>`, which the
- * system releases when it dies; a runner has a file that names its process.
+ * Which orchestrators, servers and runners of this clone are running. An orchestrator holds the lock `orchestrator-<pid>` and a server
+ * `server-<pid>`, which the system releases when it dies; a runner has a file that names its process.
  */
 
 import type { StoppedRunner } from '../../agents/ports/runners.ts';
@@ -15,10 +15,18 @@ import { namesIn } from '../../kernel/system/names-in.ts';
 import { counted } from '../../kernel/text.ts';
 import { isAlive } from '../../processes/identity.ts';
 
-const NAME = /^orchestrator-(\d+)$/;
+type LongRunning = 'orchestrator' | 'server';
 
-export async function asOrchestrator<T>(home: string, work: () => Promise<T>): Promise<T> {
-  const file = path.join(home, '.copse', 'locks', `orchestrator-${process.pid}`);
+export function asOrchestrator<T>(home: string, work: () => Promise<T>): Promise<T> {
+  return whileKnown(home, 'orchestrator', work);
+}
+
+export function asServer<T>(home: string, work: () => Promise<T>): Promise<T> {
+  return whileKnown(home, 'server', work);
+}
+
+async function whileKnown<T>(home: string, kind: LongRunning, work: () => Promise<T>): Promise<T> {
+  const file = path.join(home, '.copse', 'locks', `${kind}-${process.pid}`);
   const held = await tryFileLock(file, async () => {
     try {
       return await work();
@@ -38,7 +46,7 @@ interface RunningHere {
 }
 
 export async function whoRuns(home: string): Promise<RunningHere> {
-  const orchestrators = await runningOrchestrators(home);
+  const orchestrators = await runningPids(home, 'orchestrator');
   let runners = 0;
   const tasks: TaskId[] = [];
   for (const attempt of knownAttempts(home)) {
@@ -51,18 +59,18 @@ export async function whoRuns(home: string): Promise<RunningHere> {
   return { orchestrators, runners, tasks };
 }
 
-async function runningOrchestrators(home: string): Promise<readonly number[]> {
+async function runningPids(home: string, wanted: LongRunning): Promise<readonly number[]> {
   const folder = path.join(home, '.copse', 'locks');
-  const orchestrators: number[] = [];
+  const pids: number[] = [];
   for (const name of namesIn(folder)) {
-    const pid = NAME.exec(name)?.[1];
-    if (pid === undefined) continue;
+    const [, kind, pid] = /^([a-z]+)-(\d+)$/.exec(name) ?? [];
+    if (kind !== wanted || pid === undefined) continue;
     const file = path.join(folder, name);
     // It was killed; the file is deleted under its lock, so that no other process holds it.
     const isFree = await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
-    if (isFree === undefined) orchestrators.push(Number(pid));
+    if (isFree === undefined) pids.push(Number(pid));
   }
-  return orchestrators;
+  return pids;
 }
 
 /** "An orchestrator (process 12) and 2 agents are running"; undefined when none are. */
@@ -112,5 +120,10 @@ export function stoppedAttempts(
 
 /** Whether an orchestrator of this clone runs on this machine, this process included. */
 export async function isOrchestratedAt(home: string): Promise<boolean> {
-  return (await runningOrchestrators(home)).length > 0;
+  return (await runningPids(home, 'orchestrator')).length > 0;
+}
+
+/** Beside this process. */
+export async function hasOtherServers(home: string): Promise<boolean> {
+  return (await runningPids(home, 'server')).some((pid) => pid !== process.pid);
 }

@@ -20,6 +20,13 @@ export interface TriggerRequest {
   readonly body: Uint8Array;
 }
 
+/** Without one of these, no request is genuine, whatever its body has. */
+export function hasSignature(headers: TriggerRequest['headers']): boolean {
+  return SIGNATURE_HEADERS.some((name) => headers[name] !== undefined);
+}
+
+const SIGNATURE_HEADERS = ['x-copse-signature', 'x-hub-signature-256', 'x-gitlab-token'];
+
 /** `github#12`, `ENG/todo#docs/a.md:3`: the source up to the first `#`, then the item's id. */
 export function parseItem(text: string): WorkItem | undefined {
   const at = text.indexOf('#');

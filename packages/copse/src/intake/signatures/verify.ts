@@ -20,11 +20,25 @@ export interface SecretPlaces {
   /** Where relative files are. */
   readonly folder: string;
   readonly homeFolder: string;
+  /** Told once for each secret that cannot be read: the sender must not hear where it is. */
+  readonly onProblem: (text: string) => void;
 }
 
-export function openSignatures(places: SecretPlaces): Signatures {
+export function openSignatures({ onProblem, ...places }: SecretPlaces): Signatures {
+  const told = new Set<string>();
+  const secretNow = (trigger: TriggerDefinition | null) => {
+    try {
+      return secretOf(trigger, places);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const text = `Requests to trigger ${trigger?.name} are refused, because its secret cannot be read: ${why}`;
+      if (!told.has(text)) onProblem(text);
+      told.add(text);
+      return null;
+    }
+  };
   return {
-    verify: (trigger, request) => Promise.resolve(verify(trigger, request, secretOf(trigger, places))),
+    verify: (trigger, request) => Promise.resolve(verify(trigger, request, secretNow(trigger))),
   };
 }
 
@@ -82,7 +96,7 @@ function digest(text: string): Buffer {
 /** Null: there is none, so no request is genuine. */
 function secretOf(
   trigger: TriggerDefinition | null,
-  { env, folder, homeFolder }: SecretPlaces,
+  { env, folder, homeFolder }: Omit<SecretPlaces, 'onProblem'>,
 ): string | null {
   const place = trigger?.secret ?? null;
   if (place === null) return null;

@@ -3,6 +3,7 @@ import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
 import { type Cursor, type LostEvents, moveOn } from '../../board/rules/term.ts';
 import { type EventNumber, type TaskId, brand, isTaskIdPrefix, taskIdBeginning } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Access } from '../access.ts';
 import { fail } from '../failure.ts';
 import { requireTaskId } from '../find.ts';
@@ -39,10 +40,10 @@ export async function act(
     const task = input.task === undefined ? undefined : await taskOrDeleted(board, input.task);
     const { cursor, lost } = await beginEvents(board, { from, task, last: input.last });
     const after = brand<EventNumber>(cursor.number);
-    const found = await board.events({ after, limit: limit + 1, ...(task && { task }) });
-    const events = found.slice(0, limit);
+    const { mostBytes } = defaultPolicy.eventPage;
+    const { events, hasMore } = await board.eventPage({ after, limit, mostBytes, ...(task && { task }) });
     const number = events.at(-1)?.number ?? cursor.number;
-    return { events, lost, cursor: { ...cursor, number }, hasMore: found.length > limit };
+    return { events, lost, cursor: { ...cursor, number }, hasMore };
   });
 }
 

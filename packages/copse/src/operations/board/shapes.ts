@@ -17,7 +17,7 @@ export const events = {
       .min(1)
       .max(MOST_EVENTS)
       .optional()
-      .describe(`At most so many events; the default is ${USUAL_EVENTS}.`),
+      .describe(`At most so many events, and fewer if they are large; the default is ${USUAL_EVENTS}.`),
   }),
   output: z.strictObject({
     events: z.array(

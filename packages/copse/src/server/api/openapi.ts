@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Operation } from '../../operations/operation.ts';
 import { operations } from '../../operations/registry.ts';
 import { jsonSchemaOf, namedSchemaOf } from '../../operations/shapes/json-schema.ts';
+import { keptPromise } from '../kept-promise.ts';
 import { API } from '../rules/target.ts';
 import { type Json, ownPaths, problemSchema, webSockets } from './own-paths.ts';
 import { describedTag } from './tags.ts';
@@ -14,16 +15,11 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-let served: Promise<{ readonly body: string; readonly etag: string }> | undefined;
-
-export function servedOpenApi(): NonNullable<typeof served> {
-  served ??= openApiDocument(operations).then((document) => {
-    const body = `${JSON.stringify(document)}\n`;
-    const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-    return { body, etag: `"${hash}"` };
-  });
-  return served;
-}
+export const servedOpenApi = keptPromise(async () => {
+  const body = `${JSON.stringify(await openApiDocument(operations))}\n`;
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+  return { body, etag: `"${hash}"` };
+});
 
 export async function openApiDocument(described: readonly Operation[]): Promise<Json> {
   const schemas = new Map<string, unknown>([['Problem', problemSchema]]);

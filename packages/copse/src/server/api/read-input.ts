@@ -72,7 +72,7 @@ async function bodyFields(operation: Operation, { request }: Call, bodyBytes: nu
     const tooLarge = problem('too_large', `The body of a request may have ${sizeText(bodyBytes)}.`, help);
     return { kind: 'refused', answer: problemAnswer(tooLarge, { connection: 'close' }) };
   }
-  if (body.kind === 'cut') return unreadable('The body of the request is not complete.', help);
+  if (body.kind !== 'read') return unreadable('The body of the request is not complete.', help);
   if (body.bytes.length === 0) return { kind: 'fields', fields: {} };
   const type = request.headers['content-type'];
   if (type !== undefined && !/^application\/json\s*(;|$)/i.test(type)) {

@@ -19,12 +19,7 @@ import {
 import { type EventNumber, brand } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { eventView } from '../../operations/views/views.ts';
-
-export interface FeedEvent {
-  readonly cursor: Cursor;
-  /** The view of the event. */
-  readonly json: string;
-}
+import { type FeedEvent, RecentEvents } from './recent-events.ts';
 
 export type StreamNews =
   | { readonly kind: 'events'; readonly events: readonly [FeedEvent, ...FeedEvent[]] }
@@ -47,7 +42,7 @@ export interface FeedOptions {
 export class Feed {
   readonly #board: Board;
   readonly #options: FeedOptions;
-  #recent: FeedEvent[] = [];
+  readonly #recent: RecentEvents;
   #latest: Cursor;
   #terms: readonly BoardTerm[];
   readonly #waiting = new Set<() => void>();
@@ -55,6 +50,7 @@ export class Feed {
   private constructor(board: Board, options: FeedOptions, latest: Cursor, terms: readonly BoardTerm[]) {
     this.#board = board;
     this.#options = options;
+    this.#recent = new RecentEvents(options.policy.server);
     this.#latest = latest;
     this.#terms = terms;
   }
@@ -83,7 +79,7 @@ export class Feed {
         this.#latest = { ...this.#latest, term: terms.at(-1)?.term ?? 1 };
       },
       onLost: ({ term, from }) => {
-        this.#recent = [];
+        this.#recent.clear();
         this.#latest = { term, number: from - 1 };
         this.#wakeAll();
       },
@@ -91,9 +87,6 @@ export class Feed {
     for await (const recorded of events) {
       const event = this.#feedEvent(recorded);
       this.#recent.push(event);
-      // Cut by halves: a cut at every event would move all of them each time.
-      const { recentEvents } = policy.server;
-      if (this.#recent.length > recentEvents) this.#recent = this.#recent.slice(-recentEvents / 2);
       this.#latest = event.cursor;
       onEvent(recorded);
       this.#wakeAll();
@@ -112,7 +105,8 @@ export class Feed {
       if (lost !== undefined) return lost;
       if (signal.aborted) return { kind: 'quiet' };
       if (cursor.number < this.#latest.number) {
-        const events = this.#fromMemory(cursor) ?? (await this.#fromBoard(cursor));
+        const recent = this.#recent.after(cursor.number);
+        const events = recent === undefined ? await this.#fromBoard(cursor) : this.#batch(recent);
         const [first, ...more] = events;
         if (first !== undefined) return { kind: 'events', events: [first, ...more] };
       }
@@ -125,20 +119,15 @@ export class Feed {
     return moved.lost === null ? undefined : { kind: 'lost', lost: moved.lost, cursor: moved.cursor };
   }
 
-  #fromMemory({ number }: Cursor): readonly FeedEvent[] | undefined {
-    const first = this.#recent[0]?.cursor.number;
-    if (first === undefined || number + 1 < first) return undefined;
-    return this.#batch(this.#recent.slice(number + 1 - first));
-  }
-
   async #fromBoard({ number }: Cursor): Promise<readonly FeedEvent[]> {
     const { term } = this.#latest;
-    const limit = this.#options.policy.server.batchEvents;
-    const page = await this.#board.events({ after: brand<EventNumber>(number), limit });
+    const { batchEvents: limit, batchBytes: mostBytes } = this.#options.policy.server;
+    const after = brand<EventNumber>(number);
+    const { events } = await this.#board.eventPage({ after, limit, mostBytes });
     // Read after the page: with another server, its numbers may mean other events than this feed knows.
     const terms = await this.#board.terms();
     if ((terms.at(-1)?.term ?? 1) !== term || this.#latest.term !== term) return [];
-    return this.#batch(page.map((recorded) => this.#feedEvent(recorded)));
+    return events.map((recorded) => this.#feedEvent(recorded));
   }
 
   #batch(events: readonly FeedEvent[]): readonly FeedEvent[] {

@@ -10,13 +10,14 @@ import { operations } from '../../operations/registry.ts';
 import { perform } from '../../operations/perform.ts';
 import { type HttpAnswer, problemAnswer } from '../answer.ts';
 import { readBody } from '../body.ts';
+import { keptPromise } from '../kept-promise.ts';
 import type { Call, ServedParts } from '../routes.ts';
 import { problem } from '../rules/problem.ts';
 import { personServer } from './person-server.ts';
-import { type OperationTool, toolsOf } from './tools.ts';
+import { toolsOf } from './tools.ts';
 
-/** Read once: the registry does not change while a server runs. */
-let tools: Promise<readonly OperationTool[]> | undefined;
+/** The registry does not change while a server runs. */
+const toolsOnce = keptPromise(() => toolsOf(operations));
 
 export async function answerMcp(
   { limits, url, version, withAccess }: ServedParts,
@@ -31,7 +32,7 @@ export async function answerMcp(
   if (message === undefined) return rpcError(-32700, 'The body of the request is no JSON object.');
   const server = personServer({
     version,
-    tools: await (tools ??= toolsOf(operations)),
+    tools: await toolsOnce(),
     perform: (operation, input) => withAccess((access) => perform(operation, access, input)),
   });
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });

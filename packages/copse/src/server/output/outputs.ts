@@ -27,6 +27,8 @@ export interface OutputParts {
   readonly person: string | null;
   readonly logs: AttemptLogs;
   readonly terminals: Terminals;
+  /** Of this clone. */
+  readonly hasOtherServers: () => Promise<boolean>;
   /** For a take-over whose page has been closed. */
   readonly giveBack: (task: TaskId) => Promise<void>;
 }

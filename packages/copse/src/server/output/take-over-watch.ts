@@ -1,6 +1,6 @@
 /**
  * Gives a terminal back when its person has had no page open for a while. A take-over that is kept stays. A server that starts
- * watches those that it finds: the server of their pages has ended.
+ * watches those that it finds, because the server of their pages may have ended; while another one runs, they may have pages there.
  */
 
 import { giveBackOnceClosed } from '../../agents/rules/session/typing.ts';
@@ -11,6 +11,7 @@ interface WatchOptions {
   readonly board: Pick<BoardReader, 'get' | 'tasks'>;
   readonly node: NodeId;
   readonly giveBack: (task: TaskId) => Promise<void>;
+  readonly hasOtherServers: () => Promise<boolean>;
   readonly onProblem: (text: string) => void;
   readonly afterMs: number;
 }
@@ -18,6 +19,8 @@ interface WatchOptions {
 export class TakeOverWatch {
   readonly #options: WatchOptions;
   readonly #pages = new Map<SessionId, number>();
+  /** Those whose pages this server had. */
+  readonly #seen = new Set<SessionId>();
   readonly #timers = new Map<SessionId, NodeJS.Timeout>();
   #isClosed = false;
 
@@ -34,6 +37,7 @@ export class TakeOverWatch {
   }
 
   opened(session: SessionId): void {
+    this.#seen.add(session);
     this.#pages.set(session, (this.#pages.get(session) ?? 0) + 1);
     clearTimeout(this.#timers.get(session));
     this.#timers.delete(session);
@@ -55,11 +59,12 @@ export class TakeOverWatch {
   }
 
   #wait(session: SessionId): void {
+    if (this.#isClosed) return;
     const timer = setTimeout(() => {
       this.#timers.delete(session);
       this.#giveBack(session).catch((error: unknown) => {
         this.#options.onProblem(`A terminal could not be given back; retrying: ${String(error)}`);
-        if (!this.#isClosed) this.#wait(session);
+        this.#wait(session);
       });
     }, this.#options.afterMs);
     timer.unref();
@@ -67,7 +72,11 @@ export class TakeOverWatch {
   }
 
   async #giveBack(id: SessionId): Promise<void> {
-    const { board, node, giveBack } = this.#options;
+    const { board, node, giveBack, hasOtherServers } = this.#options;
+    if (!this.#seen.has(id) && (await hasOtherServers())) {
+      this.#wait(id);
+      return;
+    }
     const session = await board.get('session', id);
     const task = session && (await board.get('task', session.task));
     if (task === undefined || !giveBackOnceClosed(task, session, node) || this.#pages.has(id)) return;

@@ -2,7 +2,13 @@
 
 import { decided } from '../../kernel/decision.ts';
 import { type LedgerEntryId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
-import { type LedgerEntry, type LedgerEvent, ledgerKinds } from '../rules/ledger.ts';
+import {
+  type LedgerEntry,
+  type LedgerEvent,
+  ledgerKinds,
+  refuseFullLedger,
+  refuseLongEntry,
+} from '../rules/ledger.ts';
 import { checkBody } from '../../kernel/text.ts';
 import { type Context, type Outcome, change } from '../../board/context.ts';
 import { invalid } from './definition.ts';
@@ -30,12 +36,16 @@ export async function addLedgerEntry(
   if (text.body.trim() === '') {
     return invalid('A ledger entry cannot be empty.', 'copse ledger add learning "…"');
   }
+  const session = context.by.kind === 'session' ? context.by.session : null;
+  const long = session === null ? undefined : refuseLongEntry(text.body);
+  if (long !== undefined) return invalid(long, 'copse artifact add <file>');
   const foreign = await refuseForeignTask(context, task);
   if (foreign) return foreign;
   return change(context, async (change) => {
     await change.requireMine(task);
+    const full = session === null ? undefined : refuseFullLedger(await change.board.list('ledger', { task }));
+    if (full !== undefined) change.refuse(invalid(full, 'copse artifact add <file>'));
     const id = brand<LedgerEntryId>(drawId('le-', context.random));
-    const session = context.by.kind === 'session' ? context.by.session : null;
     const entry = { id, task, session, kind, text: text.body, at: change.at };
     await change.apply(decided<LedgerEvent>({ type: 'ledger.added', ...entry }));
     return entry;

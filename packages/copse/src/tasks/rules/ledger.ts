@@ -40,6 +40,20 @@ export function evolveLedger(before: LedgerEntry | undefined, event: LedgerEvent
   return entry;
 }
 
+/** Why an agent cannot add this text; undefined if it can. */
+export function refuseLongEntry(text: string): string | undefined {
+  const { textLength } = defaultPolicy.ledger;
+  if (text.length <= textLength) return undefined;
+  return `An entry of an agent may have at most ${textLength} characters; this one has ${text.length}. Add the whole text as a file, and a short entry that names it`;
+}
+
+/** Why an agent cannot add another entry; undefined if it can. People may always add one. */
+export function refuseFullLedger(entries: readonly Pick<LedgerEntry, 'session'>[]): string | undefined {
+  const { perTask } = defaultPolicy.ledger;
+  if (entries.filter(({ session }) => session !== null).length < perTask) return undefined;
+  return `The agents of a task may add at most ${perTask} entries to its ledger. Write the rest into a file and add that`;
+}
+
 type ArtifactKind = 'commit' | 'patch' | 'file' | 'uri';
 
 /** A file that Copse keeps. */

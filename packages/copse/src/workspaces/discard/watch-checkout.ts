@@ -7,6 +7,7 @@
 
 import type { CheckoutState } from '../rules/escape.ts';
 import type { CommitId, EventNumber, SessionId, TaskId } from '../../kernel/ids.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
 import type { BoardReader } from '../../board/port.ts';
 import type { Timer } from '../../kernel/clock.ts';
 import { type GuardContext, beginGuard, checkGuard } from './escape-guard.ts';
@@ -88,8 +89,6 @@ async function stillRunning(
   return sessions.filter((session) => before?.running.includes(session));
 }
 
-const EVENTS_AT_ONCE = 1_000;
-
 /** Commits that landings moved the checkout to. */
 async function landedSince(board: BoardReader, from: EventNumber): Promise<readonly CommitId[]> {
   // A landing journalled before the last look may have moved the checkout since, and be recorded after this look.
@@ -97,15 +96,11 @@ async function landedSince(board: BoardReader, from: EventNumber): Promise<reado
   const commits: CommitId[] = open.flatMap(({ state }) =>
     'intent' in state && state.intent ? [state.intent.newTip] : [],
   );
-  for (let after = from; ;) {
-    const page = await board.events({ after, limit: EVENTS_AT_ONCE });
-    for (const { event } of page) {
-      if (event.type === 'landing.landed') commits.push(event.commit);
-      // The checkout moves before the landing is recorded.
-      if (event.type === 'landing.journalled') commits.push(event.intent.newTip);
-    }
-    const last = page.at(-1);
-    if (last === undefined || page.length < EVENTS_AT_ONCE) return commits;
-    after = last.number;
+  const types = ['landing.landed', 'landing.journalled'] as const;
+  for await (const { event } of eventsSoFar(board, { after: from, types })) {
+    if (event.type === 'landing.landed') commits.push(event.commit);
+    // The checkout moves before the landing is recorded.
+    if (event.type === 'landing.journalled') commits.push(event.intent.newTip);
   }
+  return commits;
 }

@@ -19,12 +19,18 @@ export interface PlaceOptions {
 
 export type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'tls' | 'names' | 'proxied'>;
 
+const LOOPBACK = '127.0.0.1';
+
 /** Taken unless another program has it; then any free one. */
 const USUAL_PORT = 4747;
 
-/** Anything but this machine itself needs TLS, here or in a proxy. */
+/**
+ * Anything but this machine itself needs TLS, here or in a proxy. Only the bound address is a name of the server: `localhost` also means
+ * ::1, where another user of this machine can listen on the same port, and would get the token from a browser.
+ */
 export async function placeOf(cli: Cli, options: PlaceOptions): Promise<ListenPlace> {
-  const { host = '127.0.0.1', behindProxy: proxied = [] } = options;
+  const { host: given = LOOPBACK, behindProxy: proxied = [] } = options;
+  const host = given.toLowerCase() === 'localhost' ? LOOPBACK : given;
   if (isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0 && !isHostName(host))
     fail(
       'invalid',
@@ -42,12 +48,7 @@ export async function placeOf(cli: Cli, options: PlaceOptions): Promise<ListenPl
       'copse serve --help # see --tls-cert and --behind-proxy',
     );
   const port = options.port === undefined ? USUAL_PORT : requirePort(options.port);
-  const own = isLoopbackName(host)
-    ? [...new Set([host, '127.0.0.1', 'localhost'])]
-    : isWildcard(host)
-      ? []
-      : [host];
-  const names = [...own, ...(tls === null ? [] : namesOf(tls.cert))];
+  const names = [...(isWildcard(host) ? [] : [host]), ...(tls === null ? [] : namesOf(tls.cert))];
   if (names.length === 0 && proxied.length === 0)
     fail('invalid', `${host} is no name for clients, and the certificate has none.`, 'copse serve --help');
   return { host, port, tls, proxied, names };

@@ -1,6 +1,7 @@
 import { isPerson } from '../../../board/rules/author.ts';
 import { boardMark, requireRepository } from '../../../compose/open.ts';
 import { openServedBoard } from '../../../compose/board/serve.ts';
+import { asServer } from '../../../compose/board/who-runs.ts';
 import { openAddress, starterOf } from '../../../compose/on-demand.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -28,7 +29,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       patience: waits.patience,
       onProblem,
     });
-    try {
+    const serve = async () => {
       const keptFor = tokenFolder === undefined ? undefined : keptOf(cli, tokenFolder, place.host, onProblem);
       const parts = {
         ...place,
@@ -53,6 +54,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
         tokenFile?.remove();
         await server.close();
       }
+    };
+    try {
+      await asServer(requireRepository(cli).home, serve);
     } finally {
       await context.board.close();
     }
