@@ -151,7 +151,7 @@ function addRestart(program: CopseCommand, on: On): void {
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
     .details(
-      'The worktree stays the same. A stuck task starts at once; a failed one waits for an orchestrator.',
+      'The worktree stays the same. A stuck task starts at once. A failed one starts at once with --command; without it, an orchestrator starts it.',
     )
     .examples([
       ['copse restart a1b2', ''],

@@ -90,7 +90,7 @@ function addJobs(program: CopseCommand, on: On): void {
   const jobs = program
     .command('jobs')
     .description(intakeOperations.jobs.description)
-    .option('--all', 'not only the last 50')
+    .option('--all', 'all runs, not only the last 50')
     .option('--json', 'print { "jobs": [...] }')
     .examples([
       ['copse jobs', ''],

@@ -51,7 +51,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .option('--yes', 'do not ask; needed without a terminal')
     .option('--json', 'print { "deleted": [...] }')
     .details(
-      'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches that are not merged stay. All events stay.',
+      'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches with commits that did not land stay. The events of the tasks stay on the board.',
     )
     .examples([
       ['copse delete a1b2 c3d4', ''],
@@ -150,7 +150,7 @@ function addArtifact(program: CopseCommand, on: On): void {
     .command('list')
     .argument('[id]', taskHere)
     .description(planOperations.artifactList.description)
-    .option('--all', 'of all tasks (default outside of a worktree)')
+    .option('--all', 'the artifacts of all tasks (default outside a worktree)')
     .option('--json', 'print { "artifacts": [...] }')
     .examples([
       ['copse artifact list a1b2', ''],
