@@ -109,7 +109,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     '',
     `landing.method is one of ${mergeMethods.join(', ')} (default: ${defaultPolicy.landing.method}).`,
     '',
-    'If landing.checks is set, Copse lands a branch only after the merged result passes all checks. Without checks, Copse lands every branch that merges. Copse hands a branch that conflicts or fails its checks back to its agent, a few times (policy.handbacks); then the task needs attention.',
+    `If landing.checks is set, Copse lands a branch only after the merged result passes all checks. Without checks, Copse lands every branch that merges without conflicts. Copse hands a branch that conflicts or fails its checks back to its agent, at most ${defaultPolicy.handback.checks} times (policy.handbacks); then the task needs attention.`,
     '',
     ['copse queue', 'what waits to land, and why.'],
     ['copse radar', 'which branches of unfinished tasks conflict.'],
