@@ -105,11 +105,16 @@ async function loadCounts({ board }: LookContext): Promise<Readonly<Record<TaskS
   >;
 }
 
-type Need = Omit<NeedsYou, 'unblocks'>;
+type Need = Omit<NeedsYou, 'unblocks'> & {
+  /** Tasks behind it in a queue that stalled. */
+  readonly holds?: readonly TaskId[];
+};
 
 async function ranked({ board }: LookContext, needs: readonly Need[]): Promise<readonly NeedsYou[]> {
-  const dependants = await board.dependantGraph(needs.map(({ task }) => task));
-  return rankNeeds(needs.map((need) => ({ ...need, unblocks: countUnblocked(need.task, dependants) })));
+  const dependants = await board.dependantGraph(needs.flatMap(({ task, holds = [] }) => [task, ...holds]));
+  return rankNeeds(
+    needs.map(({ holds, ...need }) => ({ ...need, unblocks: countUnblocked(need.task, dependants, holds) })),
+  );
 }
 
 async function needsOfTasks(
@@ -283,7 +288,8 @@ function needOfQueue({ entries, stalled, target }: QueueView): Need | undefined 
     // What the command needs first is not a command.
     const first = reason.kind === 'target_red' ? `; repair ${target}, then:` : '';
     const said = `The queue waits: ${firstLine(words)}${first}`;
-    return { ...about, kind: 'landing', reason: said, details: words, command };
+    const holds = standing.kind === 'stalled' || stalled !== null ? entries.map((one) => one.task) : [];
+    return { ...about, kind: 'landing', reason: said, details: words, command, holds };
   }
   return undefined;
 }
