@@ -126,7 +126,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     '',
     'A time that passed while no orchestrator ran is skipped, unless `missed` is once or all. If the last run has not ended at the next time, that time is skipped, unless `overlap` is queue. Cron expressions are in UTC, unless `time_zone` says otherwise.',
     '',
-    ['copse schedule list', 'the times in words, and the next three.'],
+    ['copse schedule list', 'the times in words, and the next three runs.'],
     ['copse schedule run <name>', 'starts a run now.'],
     ['copse schedule pause <name>', 'starts nothing until copse schedule resume.'],
     ['copse trigger <name> --prompt "…"', 'starts a trigger or an agent now.'],

@@ -205,7 +205,7 @@ function addStats(program: CopseCommand, on: On): void {
         'stuck: the task stopped with a question.',
         'attention: the task finished, but could not land without you.',
         'handbacks: the agent got its work back, to fix it.',
-        'restarts: automatic ones of stuck tasks (policy.max_stuck_restarts).',
+        'restarts: automatic restarts of stuck tasks (policy.max_stuck_restarts).',
         'Work that people do by hand does not count. Weeks begin on Monday, local time.',
       ].join('\n'),
     )
