@@ -12,7 +12,7 @@ const CANARY = 'test/guards/canary/';
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const { forbidden, options } = config;
-const { output } = await cruise(['packages/copse/src', `${CANARY}src`], {
+const { output } = await cruise(['packages/copse/src', 'packages/web/src', `${CANARY}src`, `${CANARY}web/src`], {
   ...options,
   validate: true,
   ruleSet: { forbidden },
