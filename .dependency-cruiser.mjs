@@ -142,7 +142,7 @@ export default {
     ),
     forbid(
       'no-circular',
-      {},
+      { path: src },
       { circular: true },
       'two files that import each other, however far round, are one file',
     ),
