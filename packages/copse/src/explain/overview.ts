@@ -318,6 +318,7 @@ async function workingOf(
       phase: reportedPhase(session?.state.phase),
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: lapsed ?? (isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null),
+      ...(lapsed !== null && { isLapsed: true }),
       ...(hasTerminal && { hasTerminal }),
       ...(session?.takenOver && { takenOverBy: personName(session.takenOver.person) }),
     });

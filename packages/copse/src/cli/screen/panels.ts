@@ -281,7 +281,8 @@ function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Pane
     const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
     const beginning = `${look.style('cyan', head('*', one, at))} ${padded(who[index] ?? '', whoWidth)}${phase}`;
     const taken = one.takenOverBy === undefined ? '' : `taken over by ${oneLine(one.takenOverBy)} `;
-    const more = `${taken}${one.lastLine === null ? '' : `│ ${one.lastLine}`}`.trimEnd();
+    const mark = one.isLapsed ? '' : '│ ';
+    const more = `${taken}${one.lastLine === null ? '' : mark + one.lastLine}`.trimEnd();
     return { task: one.task, beginning, title: one.title, more };
   });
   return rowItems(rows, look.workLines, look);

@@ -79,6 +79,8 @@ export interface WorkingTask extends OverviewTask {
   readonly node: string | null;
   /** The last line of its output, without control characters; null when there is none on this machine. */
   readonly lastLine: string | null;
+  /** Its runner is gone: `lastLine` is a sentence of Copse. */
+  readonly isLapsed?: true;
   /** It runs in a terminal that a person can attach to. */
   readonly hasTerminal?: true;
   /** The person who has taken over its terminal. */
