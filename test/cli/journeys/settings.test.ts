@@ -168,7 +168,9 @@ describe('copse doctor', () => {
       /^✗ board +The board at postgres:\/\/127\.0\.0\.1:1\/db cannot be reached/m,
     );
     expect(unreachable.stdout + unreachable.stderr).not.toContain('s3cret');
-    expect(unreachable.stderr).toMatch(/^copse: 1 of 11 checks failed\.\n {4}After .+ ✗:\n {2}→ copse doctor\n$/);
+    expect(unreachable.stderr).toMatch(
+      /^copse: 1 of 11 checks failed\.\n {4}After .+ ✗:\n {2}→ copse doctor\n$/,
+    );
   });
 
   test('says what this machine can and cannot confine, and why not', async () => {

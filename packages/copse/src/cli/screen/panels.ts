@@ -301,7 +301,12 @@ function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Pane
 }
 
 /** That there is no agent is said once, above all tasks. */
-function withoutRepeated({ ready, isOrchestrated, otherNodes = [], noAgents }: Overview): readonly ReadyTask[] {
+function withoutRepeated({
+  ready,
+  isOrchestrated,
+  otherNodes = [],
+  noAgents,
+}: Overview): readonly ReadyTask[] {
   const isSaid = !isOrchestrated && otherNodes.length === 0 && noAgents !== null;
   return ready.map((task) => (isSaid && task.isUntakable ? { ...task, why: '' } : task));
 }

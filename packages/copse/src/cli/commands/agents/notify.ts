@@ -54,7 +54,9 @@ function requireAttention(word: string): Attention | null {
   const instead = { stuck: 'copse stuck --reason "…"', finished: 'copse finish' }[word];
   return fail(
     'invalid',
-    word === '' ? 'No kind given: permission, idle or none.' : `The kind must be permission, idle or none, not "${word}".`,
+    word === ''
+      ? 'No kind given: permission, idle or none.'
+      : `The kind must be permission, idle or none, not "${word}".`,
     instead ?? 'copse notify --help',
   );
 }

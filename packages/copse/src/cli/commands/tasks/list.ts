@@ -71,7 +71,9 @@ function lines(
   return [
     ...printed,
     ...(firstCut && output.isTerminal ? [dim(`The whole reason: copse why ${firstCut}`)] : []),
-    ...(hasMore ? [dim(isLimited ? 'Without a limit: copse list' : 'All finished tasks: copse list --all')] : []),
+    ...(hasMore
+      ? [dim(isLimited ? 'Without a limit: copse list' : 'All finished tasks: copse list --all')]
+      : []),
   ];
 }
 
