@@ -23,6 +23,7 @@ import {
   write,
 } from './answer.ts';
 import { operationRoutes } from './api/routes.ts';
+import { beforeBody } from './body.ts';
 import { explain } from './explain.ts';
 import { exportRoute } from './export.ts';
 import { Feed } from './events/feed.ts';
@@ -244,10 +245,12 @@ class Entrance {
     const handle = (request: IncomingMessage, response: ServerResponse) =>
       void this.#handle(request, response);
     server.on('request', handle);
-    server.on('checkContinue', (request, response) => {
-      response.writeContinue();
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      beforeBody(request, () => response.writeContinue());
       handle(request, response);
     });
+    // Node.js would answer before Host and token are looked at.
+    server.on('checkExpectation', handle);
     server.on('upgrade', (request, socket, head) => {
       // A connection that breaks is no error of the server.
       socket.on('error', () => socket.destroy());
