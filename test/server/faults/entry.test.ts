@@ -509,6 +509,17 @@ describe('a client that is slow or sends too much', () => {
   });
 });
 
+test('a client that sends many requests without waiting for their answers is cut off', async () => {
+  const one = `GET /healthz HTTP/1.1\r\nHost: localhost:${served.port}\r\n`;
+  const answers = async (count: number) => {
+    const bytes = `${`${one}\r\n`.repeat(count - 1)}${one}Connection: close\r\n\r\n`;
+    return (await sendRaw(served.port, bytes).ended).match(/^HTTP\/1\.1 200 /gm)?.length ?? 0;
+  };
+  expect(await answers(10)).toBe(10);
+  expect(await answers(500)).toBeLessThan(100);
+  expect(await isWell()).toBe(200);
+});
+
 test('of 300 clients that come at once, more than the limit are closed at the door', async () => {
   await using crowded = await newServed({ limits: { connections: 20 } });
   let closed = 0;
