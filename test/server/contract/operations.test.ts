@@ -151,7 +151,11 @@ describe('an error', () => {
     ['GET /tasks/%zz', 400, 'usage'],
   ])('%s: %i %s', async (request, status, code) => {
     const got = await call(served, request);
-    expect({ status: got.status, ...(JSON.parse(got.body) as Problem) }).toMatchObject({ status, code });
+    expect({ status: got.status, ...(JSON.parse(got.body) as Problem) }).toMatchObject({
+      status,
+      code,
+      next: [expect.stringMatching(/^copse /)],
+    });
   });
 
   test('405 names the methods that the path has', async () => {
