@@ -66,7 +66,10 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('an agent that floods 
       let most = 0;
       while (reading.some((page) => !page.endsWith('over'))) {
         const { exitCode, signalCode, pid } = served.child;
-        expect({ exitCode, signalCode, said: served.said() }).toMatchObject({ exitCode: null, signalCode: null });
+        expect({ exitCode, signalCode, said: served.said() }).toMatchObject({
+          exitCode: null,
+          signalCode: null,
+        });
         expect(reading.find(({ closed }) => closed !== undefined)?.told).toBeUndefined();
         most = Math.max(most, memoryOf(pid));
         await sleep(100);
