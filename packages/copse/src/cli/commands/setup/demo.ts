@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { RunContext } from '../../../queue/context.ts';
 import { statusTexts } from '../../../explain/rules/status.ts';
 import { whyTask } from '../../../explain/why.ts';
+import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { gitVersion, openNewRepository } from '../../../compose/on-demand.ts';
 import { countLeftovers } from '../../../demo/leftovers.ts';
 import { Narrator } from '../../../demo/narration.ts';
@@ -58,7 +59,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       ? await startDashboard(own, { isOpened: cli.output.isTerminal })
       : undefined;
     try {
-      const end = await perform(own, context, { pauseMs, dashboard });
+      const performed = () => perform(own, context, { pauseMs, dashboard });
+      const end = await asOrchestrator(context.home, performed);
       const open = await unfinished(context, tasks);
       if (end === 'stopped') failStopped(folder);
       if (open.length > 0) await failUnfinished(context, folder, open);
