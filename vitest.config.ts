@@ -67,6 +67,7 @@ export default defineConfig({
   test: {
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
+    setupFiles: ['test/support/quick-fork/at-start.ts'],
     // More than there are cores: most tests wait for processes that they started.
     maxWorkers: availableParallelism() + 2,
     // Nothing is to take as long; a machine that is busy with other things may.

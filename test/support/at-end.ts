@@ -3,6 +3,8 @@
  * `afterAll` of theirs would hold for the first file only; these are called for each (vitest.config.ts).
  */
 
+import './quick-fork/at-start.ts';
+
 import { afterAll, afterEach } from 'vitest';
 
 import { restAll } from '../../packages/copse/src/git/long-lived-process.ts';

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 
 import { startPostgres } from './board/postgres.ts';
+import { quickFork } from './quick-fork/quick-fork.ts';
 import { scratchFolder } from './scratch.ts';
 
 declare module 'vitest' {
@@ -19,6 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const sharedFolder = await mkdtemp(path.join(scratchFolder(), 'copse-tests-'));
   project.provide('postgresUrl', server.url);
   project.provide('sharedFolder', sharedFolder);
+  quickFork(sharedFolder);
   return async () => {
     await server.stop();
     await rm(sharedFolder, { recursive: true, force: true });

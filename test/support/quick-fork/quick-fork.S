@@ -1,0 +1,34 @@
+/*
+ * fork() as vfork(): the child uses the memory of its parent, whose thread waits until the child has become another program.
+ * libuv, which calls fork() to start programs, does nothing in the child that the parent would notice, but for one thing:
+ * it sets `environ`. So that is put back.
+ *
+ * The child returns from here before the parent does, on the same stack. Its return address is therefore kept in a register.
+ */
+    .text
+    .globl fork
+    .type fork, @function
+fork:
+    endbr64
+    movq environ@GOTPCREL(%rip), %r9
+    movq (%r9), %r8
+    popq %rdi
+    movl $58, %eax
+    syscall
+    pushq %rdi
+    testq %rax, %rax
+    jz 1f
+    movq %r8, (%r9)
+    js 2f
+1:  ret
+2:  negq %rax
+    subq $24, %rsp
+    movq %rax, (%rsp)
+    call __errno_location@PLT
+    movq (%rsp), %rcx
+    addq $24, %rsp
+    movl %ecx, (%rax)
+    movq $-1, %rax
+    ret
+    .size fork, .-fork
+    .section .note.GNU-stack,"",@progbits
