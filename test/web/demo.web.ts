@@ -74,6 +74,13 @@ test('one sees a crash, a conflict, a question and a landing, answers the questi
     'Health',
     'History',
   ]);
+  // What runs the demo is an orchestrator of this machine, on every page.
+  await page.keyboard.press('g');
+  await page.keyboard.press('f');
+  await page
+    .getByRole('region', { name: 'Machines' })
+    .getByText(/^\d of 4 slots$/)
+    .waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('b');
   const news = page.getByRole('list', { name: 'News, newest first' });
@@ -84,6 +91,7 @@ test('one sees a crash, a conflict, a question and a landing, answers the questi
     /landed as [0-9a-f]{10}/,
   ])
     await news.getByText(seen).first().waitFor();
+  expect(await page.getByText('No orchestrator is running').count()).toBe(0);
   const needs = page.getByRole('region', { name: 'Needs you' });
   await needs.getByText('Convert Celsius to Fahrenheit').waitFor();
   await shoot(page, 'demo-board');

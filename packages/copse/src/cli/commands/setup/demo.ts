@@ -17,7 +17,11 @@ import type { BoardEvent } from '../../../board/rules/event.ts';
 import { type BranchName, type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { printEpilogue, printPrologue } from '../../screen/demo-texts.ts';
-import { fail } from '../../../operations/failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
+import { joinNode, staySeen } from '../../../machines/act/join.ts';
+import { arrivalOf } from '../../../compose/node-facts.ts';
+import { asOrchestrator } from '../../../compose/board/who-runs.ts';
+import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
 import { type Dashboard, startDashboard } from '../server/dashboard.ts';
@@ -53,12 +57,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   printPrologue(cli, folder);
   await withRun(own, { asNode: true }, async (context) => {
     const person = authorFrom(own.env);
+    orFail(await joinNode(context, arrivalOf(own, context, toldBy(cli, {}))));
     const tasks = await addTasks({ ...context, by: person });
     const dashboard = options.dashboard
       ? await startDashboard(own, { isOpened: cli.output.isTerminal })
       : undefined;
     try {
-      const end = await perform(own, context, { pauseMs, dashboard });
+      const end = await asOrchestrator(context.home, () => perform(own, context, { pauseMs, dashboard }));
       const open = await unfinished(context, tasks);
       if (end === 'stopped') failStopped(folder);
       if (open.length > 0) await failUnfinished(context, folder, open);
@@ -130,11 +135,13 @@ async function perform(
     if (event.type === 'task.stuck') demo.answerQuestions().catch(onError);
   });
   told.catch(onError);
+  const seen = staySeen(context, telling.signal);
+  seen.catch(onError);
   try {
     return await demo.perform();
   } finally {
     telling.abort();
-    await told;
+    await Promise.all([told, seen]);
     await view.close();
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
