@@ -7,6 +7,7 @@ import { Problem } from '../api/problem.ts';
 import { shown } from '../../../copse/src/kernel/text.ts';
 import { useDesk } from '../store/hooks.tsx';
 import styles from './act.module.css';
+import { withCommand } from './command-line.ts';
 import { type Toast, useToast } from './toasts.tsx';
 
 interface ActProps<N extends OperationName> {
@@ -18,10 +19,12 @@ interface ActProps<N extends OperationName> {
   readonly done: (output: OutputOf<N>) => Toast;
   readonly onDone?: () => void;
   readonly isMain?: boolean;
+  /** The command is part of the button, as wide as its place. */
+  readonly isWide?: boolean;
 }
 
 export function Act<N extends OperationName>(props: ActProps<N>) {
-  const { name, input, label, command, isMain = false } = props;
+  const { name, input, label, command, isMain = false, isWide = false } = props;
   const { destroys } = operationOf(name);
   const [isBusy, perform] = usePerform();
   const question = useRef<HTMLDialogElement>(null);
@@ -32,15 +35,16 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
         type="button"
         className={styles.act}
         data-main={isMain}
+        data-wide={isWide}
         aria-disabled={isBusy}
-        title={shown(command)}
+        {...withCommand(command)}
         onClick={() => {
           if (isBusy) return;
           if (destroys) question.current?.showModal();
           else act();
         }}
       >
-        {label}
+        {isWide ? <WithCommand label={label} command={command} /> : label}
       </button>
       {destroys && (
         <dialog ref={question} className={styles.question} aria-label={destroys.title}>
@@ -66,6 +70,16 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
           </form>
         </dialog>
       )}
+    </>
+  );
+}
+
+/** The description of the button has the command, so its name does not need it. */
+export function WithCommand({ label, command }: { readonly label: string; readonly command: string }) {
+  return (
+    <>
+      <span>{label}</span>
+      <code aria-hidden="true">{shown(command)}</code>
     </>
   );
 }
