@@ -111,8 +111,12 @@ export default function BoardPage() {
           )}
         </section>
       )}
+      {tasks.size > 0 && (
+        <Suspense fallback={<p className={styles.news} />}>
+          <News />
+        </Suspense>
+      )}
       <Suspense fallback={null}>
-        {tasks.size > 0 && <News />}
         {isAdding && <AddTask agents={agents} onClose={() => setAdding(false)} />}
       </Suspense>
     </div>
