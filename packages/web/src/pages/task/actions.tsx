@@ -112,7 +112,7 @@ interface ButtonProps {
 }
 
 function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
-  const [, setSearch] = useSearchParams();
+  const [search, setSearch] = useSearchParams();
   const { id } = task;
   const command = `copse ${verb} ${id}`;
   const common = { command, isMain };
@@ -122,7 +122,8 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
         <button
           type="button"
           className={styles.button}
-          data-main={isMain}
+          // Where the changes are shown, the answer below them is the main thing.
+          data-main={isMain && (search.get('part') ?? 'changes') !== 'changes'}
           {...withCommand(command)}
           onClick={() => {
             setSearch({ part: 'changes' });
