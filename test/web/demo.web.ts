@@ -91,9 +91,12 @@ test('one sees a crash, a conflict, a question and a landing, answers the questi
     /landed as [0-9a-f]{10}/,
   ])
     await news.getByText(seen).first().waitFor();
-  expect(await page.getByText('No orchestrator is running').count()).toBe(0);
   const needs = page.getByRole('region', { name: 'Needs you' });
   await needs.getByText('Convert Celsius to Fahrenheit').waitFor();
+  // The answer comes when nothing else is left to do.
+  await page.getByText('No agent works.').waitFor();
+  await page.getByText('Nothing is landing.').waitFor();
+  expect(await page.getByText('No orchestrator is running').count()).toBe(0);
   await shoot(page, 'demo-board');
 
   await needs.getByRole('link', { name: 'Answer' }).click();
@@ -108,7 +111,8 @@ test('one sees a crash, a conflict, a question and a landing, answers the questi
   await page
     .getByRole('region', { name: 'Done' })
     .getByRole('heading', { name: /^Done 7$/ })
-    .waitFor();
+    // Three agents work and three landings are checked, one after another.
+    .waitFor({ timeout: 90_000 });
   await expect.poll(demo.printed, { timeout: 60_000 }).toContain('The dashboard stays open. Ctrl+C ends it.');
   expect(demo.printed()).toContain('7 of 7 tasks done');
   expect(faults).toStrictEqual([]);

@@ -105,7 +105,8 @@ describe.each([
 ] as const)('on %s', (size, options) => {
   test.each(PLACES)('%s shows hostile text as text', async (name, address, ready) => {
     const { page, faults } = await openPage(browser, served.server, address, options);
-    await ready(page).waitFor();
+    // Megabytes of text.
+    await ready(page).waitFor({ timeout: 60_000 });
     const { length, ...found } = await textsOf(page);
     expect(found).toStrictEqual({ bare: [], isHarmed: false });
     expect(length).toBeLessThan(MOST_TEXT);

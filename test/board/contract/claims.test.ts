@@ -165,7 +165,7 @@ describe.each(engines)('a board on %s', (engine) => {
       const { textLength, perTask } = defaultPolicy.ledger;
       const add = (text: string, author: Author = by) =>
         addLedgerEntry(contextOf(board, author), id, { kind: 'learning', text });
-      const refused = { kind: 'refused', refusal: { code: 'invalid', next: ['copse artifact add <file>'] } };
+      const refused = { kind: 'refused', refusal: { code: 'invalid', next: ['copse artifact add --help'] } };
       expect(await add('x'.repeat(textLength + 1))).toMatchObject(refused);
       must(await add('x'.repeat(textLength)));
       const entry = {

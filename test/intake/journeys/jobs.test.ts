@@ -86,6 +86,26 @@ describe('copse jobs', () => {
     expect((await copse(['jobs', 'show', 'jb-'], scene.at)).code).toBe(2);
   });
 
+  test('come in pages, the newest first, each job once also when one is added in between', async () => {
+    const page = (...argv: readonly string[]) =>
+      answer<{ jobs: readonly JobDocument[]; cursor: string | null }>(['jobs', ...argv], scene.at);
+    const all = await page('--all');
+    expect(all.cursor).toBeNull();
+    const first = await page('--limit', '3');
+    expect(first.jobs).toEqual(all.jobs.slice(0, 3));
+    await copse(['trigger', 'deploy'], scene.at);
+    const second = await page('--limit', '3', '--cursor', first.cursor ?? '');
+    expect(second).toEqual({ jobs: all.jobs.slice(3), cursor: null });
+    expect(await printed(['jobs', '--limit', '1'], scene.at)).toMatch(
+      /^The next page: copse jobs --cursor \d+:cp-\w+$/m,
+    );
+    const wrong = await copse(['jobs', '--cursor', 'x'], scene.at);
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('not one of this list') as string,
+    });
+  });
+
   test('are the tasks, sessions and attempts of the board: logs by the id of a job', async () => {
     const [first] = started;
     expect(await printed(['logs', first?.job ?? ''], scene.at)).toContain('it says hello');

@@ -13,6 +13,7 @@ export function readingIntake(known: KnownRecords): ReadingCalls {
     'job.list': () => [
       { argv: ['jobs'], input: {} },
       { argv: ['jobs', '--all'], input: { all: true } },
+      { argv: ['jobs', '--limit', '1'], input: { limit: 1 } },
     ],
     'job.show': () => [{ argv: ['jobs', 'show', known.job], input: { job: known.job } }],
     'source.list': () => [{ argv: ['sources', 'list'], input: {} }],

@@ -1,4 +1,4 @@
-/** How long the loop of an orchestrator waits between two looks at the board. */
+/** How long the loop of an orchestrator waits between two looks at the board, and when it ends. */
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -38,4 +38,20 @@ test('without a change it looks again after poll_interval', async () => {
   await opened.close();
   expect(end).toBe('stopped');
   expect(pauses).toContain(47_000);
+});
+
+test('until idle, it goes on while what a person does next is awaited', async () => {
+  const opened = await openRun({ cwd: newRepository(newArea()), env: plainEnv }, { asNode: true });
+  let passes = 0;
+  const end = await runLoop(opened.context, new Orchestrator(opened.context, () => {}), {
+    signal: new AbortController().signal,
+    isOnce: false,
+    untilIdle: true,
+    isAwaited: async () => passes < 3,
+    pollIntervalMs: 1,
+    onPass: () => (passes += 1),
+    onProblem: (error) => expect.fail(String(error)),
+  });
+  await opened.close();
+  expect([end, passes]).toStrictEqual(['idle', 3]);
 });

@@ -27,6 +27,18 @@ export const inHead: readonly RemovedCheck[] = [
     attacks: ['a request that is no request > but has two hosts is answered with 401'],
   },
   {
+    check: 'a stranger with an expectation is refused first',
+    edits: [
+      {
+        file: server,
+        find: 'beforeBody(request, () => response.writeContinue());',
+        put: 'void beforeBody;\n      response.writeContinue();',
+      },
+      { file: server, find: "server.on('checkExpectation', handle);", put: '' },
+    ],
+    attacks: ['a stranger who expects '],
+  },
+  {
     check: 'the Origin is in a list',
     edits: [{ file: entry, find: ORIGIN, put: 'if (origin.length > 1)' }],
     attacks: [

@@ -224,6 +224,19 @@ export const amounts: readonly RemovedCheck[] = [
     attacks: ['a request that is no request > with an address of more than 2 KB is refused, and told why'],
   },
   {
+    check: 'requests of one connection that have no answer are few',
+    edits: [
+      { file: server, find: 'if (unanswered > this.#serving.limits.pipelined)', put: 'if (unanswered < 0)' },
+    ],
+    attacks: ['a client that sends many requests without waiting for their answers is cut off'],
+  },
+  {
+    check: 'the id of a signed delivery has no dot',
+    edits: [{ file: 'intake/signatures/verify.ts', find: ".filter((one) => !one.includes('.'))", put: '' }],
+    attacks: ['a request to a trigger > is not the same bytes with another border between id and body'],
+    tests: ['contract/triggers'],
+  },
+  {
     check: 'connections have a limit',
     edits: [{ file: server, find: 'server.maxConnections = limits.connections;', put: '' }],
     attacks: ['of 300 clients that come at once, more than the limit are closed at the door'],

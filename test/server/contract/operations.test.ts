@@ -151,7 +151,11 @@ describe('an error', () => {
     ['GET /tasks/%zz', 400, 'usage'],
   ])('%s: %i %s', async (request, status, code) => {
     const got = await call(served, request);
-    expect({ status: got.status, ...(JSON.parse(got.body) as Problem) }).toMatchObject({ status, code });
+    expect({ status: got.status, ...(JSON.parse(got.body) as Problem) }).toMatchObject({
+      status,
+      code,
+      next: [expect.stringMatching(/^copse /)],
+    });
   });
 
   test('405 names the methods that the path has', async () => {
@@ -275,6 +279,37 @@ describe('a client that polls', () => {
         expect(await call(served, `GET ${path}`, { headers })).toMatchObject({ status: 200 });
     },
   );
+});
+
+describe('a page of events', () => {
+  interface Page {
+    readonly events: readonly { readonly cursor: string; readonly number: number }[];
+    readonly lost: object | null;
+    readonly cursor: string;
+  }
+
+  test('after a cursor beyond the end says what is lost, as a stream does, and goes on from the end', async () => {
+    await add('The last one');
+    const last = await served.board.lastEvent();
+    const lost = { term: 1, from: last + 1, to: last + 5 };
+    for (const after of [`1:${last + 5}`, `9:${last + 5}`, `${last + 5}`])
+      expect(await called<Page>(served, `GET /events/page?after=${after}`)).toEqual({
+        events: [],
+        lost,
+        cursor: `1:${last}`,
+        hasMore: false,
+      });
+    expect(await called<Page>(served, `GET /events/page?after=1:${last}`)).toMatchObject({ lost: null });
+  });
+
+  test('after a term that the board never had has the present term in its cursors', async () => {
+    const page = await called<Page>(served, 'GET /events/page?after=9:0&limit=1');
+    expect(page).toMatchObject({ events: [{ cursor: '1:1' }], cursor: '1:1' });
+  });
+
+  test.each(['1:1:1', 'x:1:1', ':1', '1:', '1234567890:1'])('after %s is refused', async (after) => {
+    expect((await call(served, `GET /events/page?after=${after}`)).status).toBe(400);
+  });
 });
 
 describe('pages of tasks', () => {

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
 import { jsonSchemaOf } from '../../../packages/copse/src/operations/shapes/json-schema.ts';
 import { operationRoutes } from '../../../packages/copse/src/server/api/routes.ts';
-import { ownPaths } from '../../../packages/copse/src/server/api/own-paths.ts';
+import { ownPaths, webSockets } from '../../../packages/copse/src/server/api/own-paths.ts';
 import { openApiDocument } from '../../../packages/copse/src/server/api/openapi.ts';
 import { ownRoutes } from '../../../packages/copse/src/server/routes.ts';
 import { generateOpenApi, openApiFile } from '../../../scripts/references/generate-openapi.ts';
@@ -70,6 +70,15 @@ test('the document has no path that the server does not have', () => {
   const known = new Set([...routes.map((one) => one.path), ...Object.keys(ownPaths)]);
   expect(Object.keys(document.paths).filter((one) => !known.has(one))).toEqual([]);
   expect(ownRoutes.map((one) => one.path).filter((one) => !Object.hasOwn(document.paths, one))).toEqual([]);
+});
+
+test('the document names every field that the WebSocket of an output takes', () => {
+  const guide = readFileSync(path.join(projectRoot, 'docs/guides/server.md'), 'utf8');
+  const [, table = ''] = /^\| query +\| meaning +\|\n((?:\|.*\n)+)/m.exec(guide) ?? [];
+  const told = Array.from(table.matchAll(/^\| `(\w+)`/gm), ([, name]) => name);
+  const output = webSockets['/api/v1/tasks/{task}/output'] as Pick<Described, 'parameters'>;
+  expect(told.length).toBeGreaterThan(3);
+  expect(output.parameters?.map(({ name }) => name)).toEqual(['ticket', ...told]);
 });
 
 test('a path of the server itself is no path of an operation', () => {

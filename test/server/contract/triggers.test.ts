@@ -81,6 +81,15 @@ describe('a request to a trigger', () => {
     },
   );
 
+  test('is not the same bytes with another border between id and body: no id has a dot', async () => {
+    const signature = hmac('d-7.1.{}');
+    const sent = (id: string, body: string) =>
+      send('deploy', { 'x-copse-signature': signature, 'x-copse-delivery': id }, Buffer.from(body));
+    expect(await sent('d-7', '1.{}')).toMatchObject({ status: 202 });
+    expect(await sent('d-7.1', '{}')).toMatchObject({ status: 401 });
+    expect(await sent('d-7', '1.{}')).toMatchObject({ status: 200, body: '{"kind":"replayed"}\n' });
+  });
+
   test('of a source wakes it', async () => {
     expect(await send('wakes', signed('wakes', 'd-1'))).toMatchObject({
       status: 202,

@@ -127,6 +127,32 @@ test('an offer of another protocol is ignored: the request is answered as it is'
   expect(stranger).toContain(refused);
 });
 
+// promise: server-entry
+test.each(['100-continue', 'a-surprise'])(
+  'a stranger who expects %s is told nothing but the refusal, at once',
+  async (expected) => {
+    const { ended } = sendRaw(
+      served.port,
+      `POST /api/v1/tasks HTTP/1.1\r\nHost: localhost:${served.port}\r\nExpect: ${expected}\r\nContent-Length: 9\r\nConnection: close\r\n\r\n`,
+    );
+    const [head = '', body] = (await ended).split('\r\n\r\n');
+    expect({ body, line: head.split('\r\n')[0] }).toEqual({
+      body: refused,
+      line: 'HTTP/1.1 401 Unauthorized',
+    });
+  },
+);
+
+test('a client that may enter is told to go on before it sends its body', async () => {
+  const body = JSON.stringify({ code: served.server.keys.newCode() });
+  const { socket, ended } = sendRaw(
+    served.port,
+    `POST /api/v1/enter HTTP/1.1\r\nHost: localhost:${served.port}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
+  );
+  socket.once('data', () => socket.write(body));
+  expect(await ended).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+});
+
 test('HEAD is answered as GET without a body, and a stream has none', async () => {
   const got = await ask(served, '/api/v1/snapshot');
   const head = await ask(served, '/api/v1/snapshot', { method: 'HEAD' });
@@ -388,6 +414,13 @@ describe('a request that is no request', () => {
       401,
       () => `GET /healthz HTTP/1.1\r\n${host()}Host: attacker.example\r\nConnection: close\r\n\r\n`,
     ],
+    [
+      // An old Node.js leaves out all headers after the first thousand.
+      'another host behind a thousand headers',
+      431,
+      () =>
+        `GET /healthz HTTP/1.1\r\n${host()}${'A:\r\n'.repeat(1_100)}Host: attacker.example\r\nConnection: close\r\n\r\n`,
+    ],
     ['no host', 400, () => `GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`],
     [
       'two tokens',
@@ -474,6 +507,17 @@ describe('a client that is slow or sends too much', () => {
     expect(JSON.parse(known.body)).toMatchObject({ code: 'too_large' });
     expect(await send({ 'transfer-encoding': 'chunked' })).toMatchObject({ status: 413 });
   });
+});
+
+test('a client that sends many requests without waiting for their answers is cut off', async () => {
+  const one = `GET /healthz HTTP/1.1\r\nHost: localhost:${served.port}\r\n`;
+  const answers = async (count: number) => {
+    const bytes = `${`${one}\r\n`.repeat(count - 1)}${one}Connection: close\r\n\r\n`;
+    return (await sendRaw(served.port, bytes).ended).match(/^HTTP\/1\.1 200 /gm)?.length ?? 0;
+  };
+  expect(await answers(10)).toBe(10);
+  expect(await answers(500)).toBeLessThan(100);
+  expect(await isWell()).toBe(200);
 });
 
 test('of 300 clients that come at once, more than the limit are closed at the door', async () => {

@@ -16,10 +16,10 @@ import { type Door, RandomClient } from '../../support/server/random-client.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 
 const area = newArea();
-const LIVES = often({ short: 12, long: 50, variable: 'COPSE_LIVES' });
+const LIVES = often({ short: 12, long: 200, variable: 'COPSE_LIVES' });
 const SEED = Number(process.env['COPSE_SEED'] ?? 1);
-/** As many clients as pages that are open at once. */
-const AT_ONCE = 25;
+/** Each of them has one connection or two, and the server takes 256. */
+const AT_ONCE = 100;
 const TASKS = 40;
 /** The server is killed after these. */
 const KILLED_AFTER: ReadonlySet<number> = new Set([10, 28]);

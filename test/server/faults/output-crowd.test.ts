@@ -26,7 +26,8 @@ async function serve(cwd: string) {
     env: { USER: 'anna', TMUX_TMPDIR: process.env['TMUX_TMPDIR'] ?? '' },
   });
   let said = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  for (const output of [child.stdout, child.stderr])
+    output?.setEncoding('utf8').on('data', (text: string) => (said += text));
   await until(() => /#code=\S+/.test(said));
   const port = Number(/:(\d+)\/api/.exec(said)?.[1]);
   const code = /#code=(\S+)/.exec(said)?.[1];
@@ -35,7 +36,7 @@ async function serve(cwd: string) {
     body: JSON.stringify({ code }),
   });
   const { token } = (await got.json()) as { token: string };
-  return { child, port, server: { keys: { token } } };
+  return { child, port, server: { keys: { token } }, said: () => said };
 }
 
 describe.skipIf(!hasTmux || process.platform !== 'linux')('an agent that floods its terminal', () => {
@@ -64,7 +65,13 @@ describe.skipIf(!hasTmux || process.platform !== 'linux')('an agent that floods 
       tmux.run('send-keys', '-t', `copse-${TASK}:`, 'Enter');
       let most = 0;
       while (reading.some((page) => !page.endsWith('over'))) {
-        most = Math.max(most, memoryOf(served.child.pid));
+        const { exitCode, signalCode, pid } = served.child;
+        expect({ exitCode, signalCode, said: served.said() }).toMatchObject({
+          exitCode: null,
+          signalCode: null,
+        });
+        expect(reading.find(({ closed }) => closed !== undefined)?.told).toBeUndefined();
+        most = Math.max(most, memoryOf(pid));
         await sleep(100);
       }
       for (const { socket } of deaf) socket.resume();

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openFor } from '../../../packages/copse/src/library/opened.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
 import { answer, cliFile, copse, newArea, newRepository, plainEnv, printed } from '../../support/cli.ts';
+import { runnableCommands } from '../../support/command-tree.ts';
 import { serveRepository } from '../../support/server/served-repository.ts';
 import { type Served, ask } from '../../support/server/served.ts';
 
@@ -60,7 +61,7 @@ async function document<T>(way: Way, name: string, given: Record<string, unknown
 
 const added = (way: Way, title: string) => document<{ readonly id: string }>(way, 'task_add', { title });
 
-test('every operation is a tool over stdio and over HTTP, and a method of the library', async () => {
+test('every operation is a route, a tool over stdio and over HTTP, a method of the library, a command with --json, and in the OpenAPI document', async () => {
   const names = operations.map(({ name }) => name).toSorted();
   const library = await openFor({ cwd, env: plainEnv });
   const methods = Object.entries(library).flatMap(([group, inner]: [string, unknown]) =>
@@ -77,7 +78,30 @@ test('every operation is a tool over stdio and over HTTP, and a method of the li
       names.map((name) => name.replace('.', '_')).toSorted(),
     );
   }
+  const commands = runnableCommands();
+  const { paths } = JSON.parse((await ask(served, '/api/v1/openapi.json')).body) as Described;
+  for (const { name, command, http } of operations) {
+    const { status, headers } = await ask(served, `/api/v1${http.path.replaceAll(/[{}]/g, '')}`, {
+      method: 'OPTIONS',
+    });
+    expect({ name, status, allow: headers['allow']?.split(', ') }).toEqual({
+      name,
+      status: 405,
+      allow: expect.arrayContaining([http.method]) as string[],
+    });
+    const described = paths[`/api/v1${http.path}`]?.[http.method.toLowerCase()]?.operationId;
+    const options = commands.get(command)?.options.map(({ long }) => long);
+    expect({ name, described, options }).toEqual({
+      name,
+      described: name,
+      options: expect.arrayContaining(['--json']) as string[],
+    });
+  }
 });
+
+interface Described {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+}
 
 test('a tool says what the registry says, and takes what its shape accepts', async () => {
   const { tools } = await clients.http.listTools();

@@ -4,10 +4,22 @@
  */
 
 import { spawn } from 'node:child_process';
-import { chownSync, lstatSync, readdirSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { type Finished, cliFile, finished, nodeFlags, plainEnv } from '../cli.ts';
+import { closeAtEnd } from '../close-at-end.ts';
+import { scratchFolder } from '../scratch.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** The user `nobody` of most systems. */
@@ -36,7 +48,36 @@ export function copseAsPlainUser(
   argv: readonly string[],
   { cwd, home }: { readonly cwd: string; readonly home: string },
 ): Promise<Finished> {
-  const [file, ...args] = asPlainUser([process.execPath, ...nodeFlags, cliFile, ...argv]);
+  const [node, cli] = openProgram();
+  const [file, ...args] = asPlainUser([node, ...nodeFlags, cli, ...argv]);
   const env = { ...plainEnv, HOME: home };
   return finished(spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+/** Node.js and the command line where that user can read them: a clone may be in a folder that only its owner enters. */
+function openProgram(): readonly [node: string, cli: string] {
+  if (!isRoot || isOpenToAll(path.dirname(cliFile))) return [process.execPath, cliFile];
+  copied ??= copyProgram();
+  return [path.join(copied, 'node'), path.join(copied, 'package', 'dist', path.basename(cliFile))];
+}
+
+let copied: string | undefined;
+
+function copyProgram(): string {
+  const folder = mkdtempSync(path.join(scratchFolder(), 'copse-open-'));
+  chmodSync(folder, 0o755);
+  closeAtEnd(() => {
+    rmSync(folder, { recursive: true, force: true });
+    copied = undefined;
+  });
+  copyFileSync(process.execPath, path.join(folder, 'node'));
+  const dist = path.dirname(cliFile);
+  cpSync(dist, path.join(folder, 'package', 'dist'), { recursive: true });
+  copyFileSync(path.join(dist, '..', 'package.json'), path.join(folder, 'package', 'package.json'));
+  return folder;
+}
+
+function isOpenToAll(folder: string): boolean {
+  const above = path.dirname(folder);
+  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || isOpenToAll(above));
 }

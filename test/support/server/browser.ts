@@ -44,7 +44,7 @@ export async function enterPage(
   const context = await browser.newContext(options);
   const page = await context.newPage();
   // A machine that is busy with other tests takes its time.
-  page.setDefaultTimeout(90_000);
+  page.setDefaultTimeout(30_000);
   const faults: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(message.text());

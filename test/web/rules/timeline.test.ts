@@ -4,6 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { BoardEvent } from '../../../packages/copse/src/board/rules/event.ts';
+import type { Client } from '../../../packages/web/src/api/client.ts';
+import { allEvents, eventPages } from '../../../packages/web/src/api/events.ts';
+import type { InputOf, OutputOf } from '../../../packages/web/src/api/operations.ts';
 import {
   type Numbered,
   hasEarlier,
@@ -168,4 +171,32 @@ describe('the pages of a timeline', () => {
     expect(hasEarlier([{ number: 1, type: 'task.created' }, ...events(10, 15)], undefined)).toBe(false);
     expect(hasEarlier([], undefined)).toBe(false);
   });
+});
+
+/** A board of large events, of which a page has three, and one comes with each page. */
+function largeEvents() {
+  const asked: InputOf<'event.list'>[] = [];
+  const call = async (_: string, input: InputOf<'event.list'>): Promise<OutputOf<'event.list'>> => {
+    asked.push(input);
+    const latest = 10 + asked.length;
+    const after = input.last === undefined ? Number(input.after?.split(':')[1]) : latest - input.last;
+    const end = Math.min(after + 3, latest);
+    const events = Array.from({ length: end - after }, (_none, at) => ({ number: after + at + 1 }));
+    return { events, lost: null, cursor: `1:${end}`, hasMore: end < latest } as OutputOf<'event.list'>;
+  };
+  return { asked, client: { call } as unknown as Pick<Client, 'call'> };
+}
+
+test('large events are read to the newest, each once, although pages end early and events come meanwhile', async () => {
+  const { asked, client } = largeEvents();
+  const { events, hasMore } = await allEvents(client, { task: 'cp-aaaa', last: 5, limit: 5 });
+  expect(events.map(({ number }) => number)).toStrictEqual([7, 8, 9, 10, 11, 12]);
+  expect(hasMore).toBe(false);
+  expect(asked[1]).toStrictEqual({ task: 'cp-aaaa', limit: 5, after: '1:9' });
+});
+
+test('large events are read no further than wanted', async () => {
+  const { asked, client } = largeEvents();
+  for await (const { events } of eventPages(client, { last: 9 })) if (events.length > 0) break;
+  expect(asked).toHaveLength(1);
 });

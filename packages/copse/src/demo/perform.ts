@@ -38,21 +38,16 @@ export class Demo {
     const { context, signal, onPass, onProblem } = this.#options;
     const onTaskProblem: ReportProblem = (task, reason) => onProblem(task, reason);
     const orchestrator = new Orchestrator(context, onTaskProblem);
-    for (;;) {
-      const before = this.#answered.size;
-      const end = await runLoop(context, orchestrator, {
-        signal,
-        isOnce: false,
-        untilIdle: true,
-        pollIntervalMs: context.policy.orchestration.pollIntervalMs,
-        onPass,
-        onProblem: (error) => onProblem(null, error instanceof Error ? error.message : String(error)),
-      });
-      if (end === 'stopped') return this.#stop();
-      const wasAnswered = await this.#untilAnswered();
-      await this.answerQuestions();
-      if (!wasAnswered && this.#answered.size === before) return 'over';
-    }
+    const end = await runLoop(context, orchestrator, {
+      signal,
+      isOnce: false,
+      untilIdle: true,
+      isAwaited: () => this.#isAsked(),
+      pollIntervalMs: context.policy.orchestration.pollIntervalMs,
+      onPass,
+      onProblem: (error) => onProblem(null, error instanceof Error ? error.message : String(error)),
+    });
+    return end === 'stopped' ? this.#stop() : 'over';
   }
 
   /** Calls run one after another, so that a question is answered once. */
@@ -61,13 +56,8 @@ export class Demo {
     return this.#answering;
   }
 
-  /** Whether a person answered something. */
-  async #untilAnswered(): Promise<boolean> {
-    const { context, signal, answerAfterMs } = this.#options;
-    if (answerAfterMs !== null || (await this.#asking()).length === 0) return false;
-    while (!signal.aborted && (await this.#asking()).length > 0)
-      await context.clock.sleep(LOOK_EVERY_MS * 10, signal);
-    return true;
+  async #isAsked(): Promise<boolean> {
+    return (await this.#asking()).some((task) => !this.#answered.has(questionOf(task)));
   }
 
   #asking(): Promise<readonly TaskSummary[]> {
@@ -77,13 +67,15 @@ export class Demo {
   async #answerAll(): Promise<void> {
     const { context, person, signal, answerAfterMs, onProblem } = this.#options;
     if (answerAfterMs === null) return;
-    for (const { id, state } of await this.#asking()) {
-      const question = `${id} ${state.since}`;
+    for (const task of await this.#asking()) {
+      const { id } = task;
+      const question = questionOf(task);
       if (this.#answered.has(question)) continue;
       await context.clock.sleep(answerAfterMs, signal);
       if (signal.aborted) return;
-      this.#answered.add(question);
       const restarted = await restartTask({ ...context, by: person }, id, { answer });
+      // Not before: until the board knows of the answer, the loop must not end.
+      this.#answered.add(question);
       if (restarted.kind === 'refused') onProblem(id, restarted.refusal.reason);
     }
   }
@@ -116,6 +108,10 @@ export class Demo {
       await clock.sleep(LOOK_EVERY_MS);
     }
   }
+}
+
+function questionOf({ id, state }: TaskSummary): string {
+  return `${id} ${state.since}`;
 }
 
 const LOOK_EVERY_MS = 50;

@@ -299,6 +299,8 @@ export const limits = {
     /** What a client may send over a WebSocket. */
     frameBytes: 64 * KILOBYTE,
     connections: 256,
+    /** Requests on one connection that have no answer yet: clients of today wait for each. */
+    pipelined: 16,
     /** Requests whose work goes on, also of clients that are gone: while the board is away, it waits. */
     working: 1_000,
     /** Bodies of requests that are not verified yet are held in memory. */

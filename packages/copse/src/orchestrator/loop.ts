@@ -12,6 +12,8 @@ export interface LoopOptions {
   readonly signal: AbortSignal;
   readonly isOnce: boolean;
   readonly untilIdle: boolean;
+  /** Whether an idle loop goes on, because what a person does next starts work again. */
+  readonly isAwaited?: () => Promise<boolean>;
   readonly pollIntervalMs: number;
   /** Whether this process was told to end once the node has drained; `now` ends it even if the board is away. */
   readonly ending?: () => 'no' | 'drained' | 'now';
@@ -45,8 +47,11 @@ export async function runLoop(
         await orchestrator.settle();
         return 'once';
       }
-      if (options.untilIdle && pass !== undefined && (await isIdle(context, orchestrator, pass)))
-        return 'idle';
+      if (options.untilIdle && pass !== undefined) {
+        // Before the looks of isIdle: they see what an answer that came meanwhile started.
+        const isAwaited = (await options.isAwaited?.()) ?? false;
+        if (!isAwaited && (await isIdle(context, orchestrator, pass))) return 'idle';
+      }
       const pauseMs = pass === undefined ? pollIntervalMs : await untilNextLook(context, pollIntervalMs);
       await clock.sleep(pauseMs, AbortSignal.any([signal, woken.signal]));
       if (!signal.aborted) await clock.sleep(policy.orchestration.gatherMs, signal);

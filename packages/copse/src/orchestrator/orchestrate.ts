@@ -214,7 +214,7 @@ export class Orchestrator {
       ]);
   }
 
-  /** Ends running checks; the next leader starts them again. */
+  /** Ends running checks; the next leader starts them again. This one leads no queue any more. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const stopsSources = this.#sources.stop();

@@ -9,10 +9,18 @@ export type Body =
   /** The client went away. */
   | { readonly kind: 'cut' };
 
+const waiting = new WeakMap<IncomingMessage, () => void>();
+
+/** For a client that sends `Expect: 100-continue`: it is told to go on when its body is wanted, so never to a stranger. */
+export function beforeBody(request: IncomingMessage, goOn: () => void): void {
+  waiting.set(request, goOn);
+}
+
 /** Without `mostMs`, it has as long as the whole request. */
 export function readBody(request: IncomingMessage, mostBytes: number, mostMs?: number): Promise<Body> {
   if (Number(request.headers['content-length'] ?? 0) > mostBytes)
     return Promise.resolve({ kind: 'too_large' });
+  waiting.get(request)?.();
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -117,7 +117,9 @@ export async function answerOf(
   if (found !== undefined) return found.route.answer(serving, { ...call, parameters: found.parameters });
   if (fitting.length === 0) return noSuchPath();
   const allow = [...new Set(fitting.map(({ route }) => route.method))].join(', ');
-  return problemAnswer(problem('method_not_allowed', `This path takes ${allow}.`), { allow });
+  return problemAnswer(problem('method_not_allowed', `This path takes ${allow}.`, 'copse serve --help'), {
+    allow,
+  });
 }
 
 export function wrongTarget(why: string): HttpAnswer {

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -23,6 +23,7 @@ import {
   write,
 } from './answer.ts';
 import { operationRoutes } from './api/routes.ts';
+import { beforeBody } from './body.ts';
 import { explain } from './explain.ts';
 import { exportRoute } from './export.ts';
 import { Feed } from './events/feed.ts';
@@ -223,6 +224,8 @@ class Entrance {
   readonly #sessionOf: NonNullable<ServerOptions['sessionOf']>;
   readonly #told = new Set<string>();
   readonly #working = new Set<Promise<unknown>>();
+  /** How many requests of each connection have no answer yet. */
+  readonly #unanswered = new WeakMap<Socket, number>();
 
   constructor(
     serving: ServedParts,
@@ -241,13 +244,16 @@ class Entrance {
   }
 
   attach(server: Server): void {
-    const handle = (request: IncomingMessage, response: ServerResponse) =>
-      void this.#handle(request, response);
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
+      if (this.#takes(request.socket, response)) void this.#handle(request, response);
+    };
     server.on('request', handle);
-    server.on('checkContinue', (request, response) => {
-      response.writeContinue();
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      beforeBody(request, () => response.writeContinue());
       handle(request, response);
     });
+    // Node.js would answer before Host and token are looked at.
+    server.on('checkExpectation', handle);
     server.on('upgrade', (request, socket, head) => {
       // A connection that breaks is no error of the server.
       socket.on('error', () => socket.destroy());
@@ -256,6 +262,18 @@ class Entrance {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseRaw(error, socket));
     server.on('tlsClientError', (_: Error, socket: Duplex) => socket.destroy());
     server.on('error', (error) => this.#onProblem(`The server had a problem: ${error.message}`));
+  }
+
+  /** Node.js begins all requests that it finds in what a client sent, and keeps each in memory until the client read its answer. */
+  #takes(socket: Socket, response: ServerResponse): boolean {
+    const unanswered = (this.#unanswered.get(socket) ?? 0) + 1;
+    if (unanswered > this.#serving.limits.pipelined) {
+      socket.destroy();
+      return false;
+    }
+    this.#unanswered.set(socket, unanswered);
+    response.once('close', () => this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1));
+    return true;
   }
 
   /** Ends the WebSockets that did not answer the farewell; the server no longer knows their connections. */

@@ -2,6 +2,7 @@
 
 import { type ComponentType, lazy } from 'react';
 
+import type { DashboardPage } from '../../../copse/src/server/rules/web.ts';
 import { loadAhead } from './new-files.ts';
 
 export interface PageEntry {
@@ -39,8 +40,9 @@ export async function loadOtherPages(): Promise<void> {
   for (const load of loads) await loadAhead(load);
 }
 
+/** The server answers only pages that it knows. */
 function entry(
-  path: string,
+  path: Exclude<DashboardPage, 'tasks'>,
   title: string,
   key: string,
   load: () => Promise<{ readonly default: ComponentType }>,

@@ -73,7 +73,7 @@ export type Answer<N extends OperationName> = UseQueryResult<OutputOf<N>, Proble
 export function useAnswer<N extends OperationName>(
   name: N,
   input: InputOf<N>,
-  { about, task, isEnabled = true, mostEveryMs = ASK_AGAIN_MS, everyMs }: AnswerOptions,
+  { about, task, isEnabled = true, mostEveryMs = ASK_AGAIN_MS, everyMs, read }: AnswerOptions<N>,
 ): Answer<N> {
   const { client, live } = useDesk();
   const queries = useQueryClient();
@@ -115,7 +115,7 @@ export function useAnswer<N extends OperationName>(
   }, [live, queries, keyText, aboutText, task, mostEveryMs]);
   return useQuery<OutputOf<N>, Problem>({
     queryKey: key,
-    queryFn: ({ signal }) => client.call(name, input, { signal }),
+    queryFn: ({ signal }) => (read ? read(signal) : client.call(name, input, { signal })),
     enabled: isEnabled,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
     placeholderData: (before) => before,
@@ -124,7 +124,7 @@ export function useAnswer<N extends OperationName>(
   });
 }
 
-interface AnswerOptions {
+interface AnswerOptions<N extends OperationName> {
   readonly about: readonly RecordKind[];
   /** Only events of this task. */
   readonly task?: string;
@@ -133,6 +133,8 @@ interface AnswerOptions {
   readonly mostEveryMs?: number;
   /** Also without events: for what changes with time alone. */
   readonly everyMs?: number;
+  /** An answer of several pages, read together. */
+  readonly read?: (signal: AbortSignal) => Promise<OutputOf<N>>;
 }
 
 const ASK_AGAIN_MS = 500;

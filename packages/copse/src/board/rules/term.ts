@@ -48,8 +48,10 @@ export function beginAfter(
   end: Cursor,
 ): { readonly cursor: Cursor; readonly lost: LostEvents | null } {
   const { term, number } = end;
-  const isBeyond = after.number > number && (after.term ?? term) >= term;
-  if (!isBeyond) return { cursor: { term: after.term ?? term, number: after.number }, lost: null };
+  // A term that the board never had would keep its holder from hearing of the next ones.
+  const known = Math.min(after.term ?? term, term);
+  const isBeyond = after.number > number && known === term;
+  if (!isBeyond) return { cursor: { term: known, number: after.number }, lost: null };
   return { cursor: end, lost: { term, from: number + 1, to: after.number } };
 }
 
@@ -70,7 +72,7 @@ export function parseCursor(
 
 export function lostText({ term, from, to }: LostEvents): string {
   const what = from === to ? `event ${from} is` : `events ${from} to ${to} are`;
-  return `The board's server was replaced (term ${term}), and the new one lacks the end: ${what} lost; numbers go on from ${from}.`;
+  return `The board was replaced by one that lacks the end (term ${term}): ${what} lost; numbers go on from ${from}.`;
 }
 
 export function raised(token: FencingToken): FencingToken {

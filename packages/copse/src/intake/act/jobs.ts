@@ -28,12 +28,49 @@ export async function loadJobs(
   { limit, now }: { readonly limit?: number; readonly now: Timestamp },
 ): Promise<readonly Job[]> {
   const tasks = await board.tasks({ job: 'any', order: 'recent', ...(limit !== undefined && { limit }) });
+  return jobsOfTasks(board, tasks.toSorted(newestFirst), now);
+}
+
+/** By when it was created, which never changes: jobs that come meanwhile neither repeat nor hide another one. */
+export type JobPlace = Pick<TaskSummary, 'createdAt' | 'id'>;
+
+interface JobPage {
+  readonly jobs: readonly Job[];
+  readonly hasMore: boolean;
+}
+
+/** The newest first, after that place. */
+export async function loadJobPage(
+  board: Pick<Board, 'tasks' | 'list'>,
+  {
+    limit,
+    after,
+    now,
+  }: { readonly limit: number; readonly after?: JobPlace | undefined; readonly now: Timestamp },
+): Promise<JobPage> {
+  const all = await board.tasks({ job: 'any', order: 'recent' });
+  const following = all
+    .filter((task) => after === undefined || newestFirst(after, task) < 0)
+    .toSorted(newestFirst);
+  const jobs = await jobsOfTasks(board, following.slice(0, limit), now);
+  return { jobs, hasMore: following.length > limit };
+}
+
+function newestFirst(one: JobPlace, other: JobPlace): number {
+  return other.createdAt - one.createdAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
+}
+
+async function jobsOfTasks(
+  board: Pick<Board, 'list'>,
+  tasks: readonly TaskSummary[],
+  now: Timestamp,
+): Promise<readonly Job[]> {
   const jobs: Job[] = [];
   for (const task of tasks) {
     const job = await jobOfTask(board, task, now);
     if (job !== null) jobs.push(job);
   }
-  return jobs.toSorted((one, other) => other.task.createdAt - one.task.createdAt);
+  return jobs;
 }
 
 /** Those whose id begins so; a whole id finds its own. */

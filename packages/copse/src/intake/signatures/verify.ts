@@ -1,7 +1,8 @@
 /**
  * Signatures of requests, compared in constant time.
  *
- *   hmac    X-Copse-Signature: sha256=<hex of HMAC-SHA256 over "<X-Copse-Delivery>.<body>">
+ *   hmac    X-Copse-Signature: sha256=<hex of HMAC-SHA256 over "<X-Copse-Delivery>.<body>">; the id has no dot, so that the same
+ *           bytes with another border are no other delivery
  *   github  X-Hub-Signature-256: sha256=<hex of HMAC-SHA256 over the body>, X-GitHub-Delivery
  *   gitlab  X-Gitlab-Token: the secret itself, X-Gitlab-Event-UUID
  *
@@ -80,7 +81,7 @@ function proofOf(
     const once = id.length === 0 ? [] : [...id, `body-${createHash('sha256').update(body).digest('hex')}`];
     return { expected: hmac(body), given: headers['x-hub-signature-256'], once };
   }
-  const id = idIn(headers['x-copse-delivery']);
+  const id = idIn(headers['x-copse-delivery']).filter((one) => !one.includes('.'));
   return { expected: hmac(`${id[0] ?? ''}.`, body), given: headers['x-copse-signature'], once: id };
 }
 

@@ -1,7 +1,7 @@
 import { eventsSoFar } from '../../board/events-so-far.ts';
 import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
-import { type Cursor, type LostEvents, moveOn } from '../../board/rules/term.ts';
+import { type Cursor, type LostEvents, beginAfter, moveOn, parseCursor } from '../../board/rules/term.ts';
 import { type EventNumber, type TaskId, brand, isTaskIdPrefix, taskIdBeginning } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Access } from '../access.ts';
@@ -83,7 +83,9 @@ export async function beginEvents(
   { from, task, last }: EventsFrom,
 ): Promise<{ readonly cursor: Cursor; readonly lost: LostEvents | null }> {
   const terms = await board.terms();
-  const { cursor, lost } = moveOn({ ...from, term: from.term ?? terms.at(-1)?.term ?? 1 }, terms);
+  const end = { term: terms.at(-1)?.term ?? 1, number: await board.lastEvent() };
+  const begin = beginAfter(from, end);
+  const { cursor, lost } = begin.lost === null ? moveOn(begin.cursor, terms) : begin;
   const latest = last === undefined ? 0 : await numberBefore(board, last, task);
   return { cursor: { ...cursor, number: Math.max(cursor.number, latest) }, lost };
 }
@@ -103,12 +105,8 @@ export function requireCursor(text: string | undefined): {
   readonly number: number;
 } {
   if (text === undefined) return { term: undefined, number: 0 };
-  const [number = '', term] = text.split(':').toReversed();
   const wanted = 'after must be an event number';
-  return {
-    term: term === undefined ? undefined : requireNumber(term, wanted),
-    number: requireNumber(number, wanted),
-  };
+  return parseCursor(text) ?? fail('invalid', `${wanted}, not "${text}".`, 'copse events --help');
 }
 
 export function requireNumber(text: string, wanted: string): number {

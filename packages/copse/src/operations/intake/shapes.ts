@@ -90,8 +90,18 @@ const job = z.strictObject({
 });
 
 export const jobList = {
-  input: z.strictObject({ all: z.boolean().optional().describe('All of them, not only the latest 50.') }),
-  output: z.strictObject({ jobs: z.array(job) }),
+  input: z.strictObject({
+    all: z.boolean().optional().describe('All of them, not only the latest 50.'),
+    limit: z.int().min(1).optional().describe('A page of so many, the newest first.'),
+    cursor: z.string().optional().describe('Of an earlier page: the jobs after it.'),
+  }),
+  output: z.strictObject({
+    jobs: z.array(job),
+    cursor: z
+      .string()
+      .nullable()
+      .describe('For the next page; null when this is the last one, or the list has no pages.'),
+  }),
 };
 
 export const jobShow = {

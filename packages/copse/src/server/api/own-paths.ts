@@ -159,7 +159,25 @@ export const webSockets: Readonly<Record<string, Json>> = {
     summary: 'Follow the output of the agent of a task, as its log or its terminal',
     parameters: [
       ticket,
-      { name: 'view', in: 'query', schema: { type: 'string', enum: ['log', 'terminal'] } },
+      {
+        name: 'view',
+        in: 'query',
+        description: 'What it follows; without it, the log.',
+        schema: { type: 'string', enum: ['log', 'terminal'] },
+      },
+      {
+        name: 'attempt',
+        in: 'query',
+        description: 'Of a log: an attempt; without it, the latest.',
+        schema: text,
+      },
+      {
+        name: 'from',
+        in: 'query',
+        description: 'The offset of the next byte; without it, a log begins shortly before its end.',
+        schema: { type: 'integer', minimum: 0 },
+      },
+      { name: 'stream', in: 'query', description: 'The stream to which `from` belongs.', schema: text },
     ],
   },
 };

@@ -3,6 +3,8 @@
 /** The pages of the dashboard; the first one is also at `/`. */
 const pages = ['inbox', 'board', 'tasks', 'queue', 'radar', 'plans', 'fleet', 'health', 'history'] as const;
 
+export type DashboardPage = (typeof pages)[number];
+
 /** All pages are one document, which looks at its own address. */
 export function isPagePath([first, ...rest]: readonly string[]): boolean {
   if (first === undefined || first === '') return rest.length === 0;

@@ -38,13 +38,13 @@ export async function addLedgerEntry(
   }
   const session = context.by.kind === 'session' ? context.by.session : null;
   const long = session === null ? undefined : refuseLongEntry(text.body);
-  if (long !== undefined) return invalid(long, 'copse artifact add <file>');
+  if (long !== undefined) return invalid(long, 'copse artifact add --help');
   const foreign = await refuseForeignTask(context, task);
   if (foreign) return foreign;
   return change(context, async (change) => {
     await change.requireMine(task);
     const full = session === null ? undefined : refuseFullLedger(await change.board.list('ledger', { task }));
-    if (full !== undefined) change.refuse(invalid(full, 'copse artifact add <file>'));
+    if (full !== undefined) change.refuse(invalid(full, 'copse artifact add --help'));
     const id = brand<LedgerEntryId>(drawId('le-', context.random));
     const entry = { id, task, session, kind, text: text.body, at: change.at };
     await change.apply(decided<LedgerEvent>({ type: 'ledger.added', ...entry }));

@@ -17,6 +17,9 @@ interface ColumnProps {
   readonly isFiltered: boolean;
 }
 
+/** In pixels: as many cards as Tab reaches before the list has drawn the next ones. */
+const BUFFER = 800;
+
 const EMPTY: Readonly<Record<Column, string>> = {
   needs: 'Nothing needs you.',
   ready: 'No task waits.',
@@ -55,7 +58,7 @@ export const ColumnOfCards = memo(function ColumnOfCards(props: ColumnProps) {
       {tasks.length === 0 ? (
         <p className={styles.none}>{isFiltered ? 'No task matches.' : EMPTY[column]}</p>
       ) : (
-        <VList ref={handle} data={tasks}>
+        <VList ref={handle} data={tasks} bufferSize={BUFFER}>
           {(task) => card(task)}
         </VList>
       )}

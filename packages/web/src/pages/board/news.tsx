@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import type { EventType } from '../../../../copse/src/board/rules/event.ts';
 import { eventClause } from '../../../../copse/src/explain/rules/event-sentences.ts';
 import { readEventView } from '../../../../copse/src/operations/views/data-view.ts';
+import { eventPages } from '../../api/events.ts';
 import { brief } from '../../parts/clipped.ts';
 import { momentText } from '../../parts/moment.ts';
 import { useDesk, useRecords } from '../../store/hooks.tsx';
@@ -71,14 +72,14 @@ function useNews(): { readonly news: readonly NumberedEvent[]; readonly isRead: 
     };
     const stop = live.subscribe(add);
     const before = new AbortController();
-    client.call('event.list', { last: LOOKED_AT, limit: LOOKED_AT }, { signal: before.signal }).then(
-      ({ events }) => {
+    const readOn = async () => {
+      const input = { last: LOOKED_AT, limit: LOOKED_AT };
+      for await (const { events } of eventPages(client, input, { signal: before.signal }))
         add(events.map((viewed) => ({ number: viewed.number, event: readEventView(viewed) })));
-        setRead(true);
-      },
-      // The cards above say what is true now; the news begin with the next event.
-      () => {},
-    );
+      setRead(true);
+    };
+    // The cards above say what is true now; the news begin with the next event.
+    readOn().catch(() => {});
     return () => {
       stop();
       before.abort();

@@ -62,7 +62,7 @@ export const commandLines: Readonly<Record<OperationName, string | Nowhere>> = {
   'schedule.pause': 'schedule pause <schedule>',
   'schedule.resume': 'schedule resume <schedule>',
   'trigger.run': 'trigger <trigger> --item=<item> --prompt=<prompt>',
-  'job.list': 'jobs --all?all',
+  'job.list': 'jobs --all?all --limit=<limit> --cursor=<cursor>',
   'job.show': 'jobs show <job>',
   'source.list': 'sources list',
   'source.show': 'sources show <source>',

@@ -6,16 +6,24 @@ import { spanText } from '../../../kernel/time.ts';
 import { age, usageText } from '../../../explain/rules/amounts.ts';
 import { act, view } from '../../../operations/intake/job-list.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { requireLimit } from '../limit.ts';
 import { cutAtWords, printProse } from '../../screen/screen.ts';
 
 interface Options {
   readonly all?: boolean;
+  readonly limit?: string;
+  readonly cursor?: string;
   readonly json?: boolean;
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   await withAccess(cli, async (access) => {
-    const listed = await act(access, { all: options.all });
+    const { all, cursor } = options;
+    const listed = await act(access, {
+      all,
+      cursor,
+      limit: requireLimit(options.limit, 'copse jobs --help'),
+    });
     if (options.json) return cli.output.json(view(listed));
     const { jobs, limit, at: now } = listed;
     if (jobs.length === 0) {
@@ -30,7 +38,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       const detail = detailText(job);
       if (detail !== '') cli.output.line(cli.output.style('dim', cut(cli, `    ${detail}`)));
     }
-    if (!options.all && jobs.length === limit)
+    if (listed.cursor !== null)
+      cli.output.line(cli.output.style('dim', `The next page: copse jobs --cursor ${listed.cursor}`));
+    else if (!all && cursor === undefined && jobs.length === limit)
       cli.output.line(cli.output.style('dim', `The last ${limit}. All: copse jobs --all`));
   });
 }

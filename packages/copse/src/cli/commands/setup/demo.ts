@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { RunContext } from '../../../queue/context.ts';
 import { statusTexts } from '../../../explain/rules/status.ts';
 import { whyTask } from '../../../explain/why.ts';
+import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { gitVersion, openNewRepository } from '../../../compose/on-demand.ts';
 import { countLeftovers } from '../../../demo/leftovers.ts';
 import { Narrator } from '../../../demo/narration.ts';
@@ -20,7 +21,6 @@ import { printEpilogue, printPrologue } from '../../screen/demo-texts.ts';
 import { fail, orFail } from '../../../operations/failure.ts';
 import { joinNode, staySeen } from '../../../machines/act/join.ts';
 import { arrivalOf } from '../../../compose/node-facts.ts';
-import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
@@ -63,7 +63,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       ? await startDashboard(own, { isOpened: cli.output.isTerminal })
       : undefined;
     try {
-      const end = await asOrchestrator(context.home, () => perform(own, context, { pauseMs, dashboard }));
+      const performed = () => perform(own, context, { pauseMs, dashboard });
+      const end = await asOrchestrator(context.home, performed);
       const open = await unfinished(context, tasks);
       if (end === 'stopped') failStopped(folder);
       if (open.length > 0) await failUnfinished(context, folder, open);

@@ -6,6 +6,7 @@ import { type ListedTasks, act, view } from '../../../operations/overview/list.t
 import { type TaskOrder, taskOrders } from '../../../operations/overview/list-order.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../../tasks/rules/task.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { requireLimit } from '../limit.ts';
 import { withCollisions } from '../../screen/radar-text.ts';
 import { columnsFor, listLine } from '../../screen/render.ts';
 
@@ -26,7 +27,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   const input = {
     status: options.status?.map(requireStatus),
     sort: requireSort(options.sort ?? 'status'),
-    limit: requireLimit(options.limit),
+    limit: requireLimit(options.limit, 'copse list --help'),
     plan,
     agent,
     all,
@@ -96,10 +97,4 @@ function requireSort(text: string): TaskOrder {
     `--sort must be one of ${taskOrders.join(', ')}, not "${text}".`,
     'copse list --help',
   );
-}
-
-function requireLimit(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  return fail('invalid', `--limit must be a number of at least 1, not "${text}".`, 'copse list --help');
 }

@@ -91,7 +91,9 @@ function addJobs(program: CopseCommand, on: On): void {
     .command('jobs')
     .description(intakeOperations.jobs.description)
     .option('--all', 'not only the last 50')
-    .option('--json', 'print { "jobs": [...] }')
+    .option('--limit <n>', 'a page of n, the newest first')
+    .option('--cursor <cursor>', 'the next page: the "cursor" that --json printed for the last one')
+    .option('--json', 'print { "jobs": [...], "cursor" }')
     .examples([
       ['copse jobs', ''],
       ['copse jobs --json', 'for scripts'],

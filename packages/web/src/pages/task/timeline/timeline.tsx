@@ -7,6 +7,7 @@ import { capitalised } from '../../../../../copse/src/explain/rules/status.ts';
 import { counted, shown } from '../../../../../copse/src/kernel/text.ts';
 import { spanText } from '../../../../../copse/src/kernel/time.ts';
 import { readEventView } from '../../../../../copse/src/operations/views/data-view.ts';
+import { allEvents, eventPages } from '../../../api/events.ts';
 import type { OutputOf } from '../../../api/operations.ts';
 import { Problem, endsPage } from '../../../api/problem.ts';
 import { clipped } from '../../../parts/clipped.ts';
@@ -69,11 +70,11 @@ export function Timeline({ task }: { readonly task: ShownTask }) {
 function useEvents(task: string) {
   const { client } = useDesk();
   const toast = useToast();
-  const newest = useAnswer(
-    'event.list',
-    { task, last: NEWEST, limit: NEWEST },
-    { about: ['task', 'session', 'attempt', 'landing', 'workspace', 'ledger', 'artifact', 'check'] },
-  );
+  const input = { task, last: NEWEST, limit: NEWEST };
+  const newest = useAnswer('event.list', input, {
+    about: ['task', 'session', 'attempt', 'landing', 'workspace', 'ledger', 'artifact', 'check'],
+    read: (signal) => allEvents(client, input, { signal }),
+  });
   const [read, setRead] = useState<{ readonly of: unknown; readonly events: readonly ListedEvent[] }>({
     of: undefined,
     events: [],
@@ -82,7 +83,7 @@ function useEvents(task: string) {
   const [isBusy, setBusy] = useState(false);
   const { data } = newest;
   if (data !== undefined && data !== read.of)
-    setRead({ of: data, events: withNewest(read.events, data.events, data.events.length === NEWEST) });
+    setRead({ of: data, events: withNewest(read.events, data.events, data.events.length >= NEWEST) });
   const isAll = data !== undefined && data.events.length < NEWEST;
   const readEarlier = async () => {
     if (isBusy) return;
@@ -90,10 +91,14 @@ function useEvents(task: string) {
     try {
       // Counted from the newest: events that came meanwhile make this page overlap with those that are known.
       const last = read.events.length + EARLIER;
-      const page = await client.call('event.list', { task, last, limit: EARLIER });
       const [first] = read.events;
-      setStart(page.events[0]?.number === first?.number ? first?.number : undefined);
-      setRead((before) => ({ ...before, events: merged(page.events, before.events) }));
+      const found: ListedEvent[] = [];
+      for await (const { events } of eventPages(client, { task, last, limit: EARLIER })) {
+        found.push(...events);
+        if (found.length >= EARLIER || (found.at(-1)?.number ?? 0) >= (first?.number ?? 0)) break;
+      }
+      setStart(found[0]?.number === first?.number ? first?.number : undefined);
+      setRead((before) => ({ ...before, events: merged(found, before.events) }));
     } catch (error) {
       const next = error instanceof Problem ? error.next : [];
       toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });

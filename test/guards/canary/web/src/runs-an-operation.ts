@@ -1,0 +1,1 @@
+export * from '../../src/operations/names-the-cli.ts';
