@@ -1,14 +1,13 @@
 /** A button for an operation. It shows the command that does the same, and asks first where the operation destroys. */
 
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 
 import { type InputOf, type OperationName, type OutputOf, operationOf } from '../api/operations.ts';
-import { Problem } from '../api/problem.ts';
 import { shown } from '../../../copse/src/kernel/text.ts';
-import { useDesk } from '../store/hooks.tsx';
+import { usePerform } from './perform.ts';
 import styles from './act.module.css';
 import { withCommand } from './command-line.ts';
-import { type Toast, useToast } from './toasts.tsx';
+import type { Toast } from './toasts.tsx';
 
 interface ActProps<N extends OperationName> {
   readonly name: N;
@@ -82,36 +81,4 @@ export function WithCommand({ label, command }: { readonly label: string; readon
       <code aria-hidden="true">{shown(command)}</code>
     </>
   );
-}
-
-type Perform = <N extends OperationName>(
-  name: N,
-  input: InputOf<N>,
-  done: (output: OutputOf<N>) => Toast,
-  onDone?: () => void,
-) => void;
-
-/** Calls an operation and shows what came of it. */
-export function usePerform(): readonly [boolean, Perform] {
-  const { client } = useDesk();
-  const toast = useToast();
-  const [isBusy, setBusy] = useState(false);
-  const perform = async <N extends OperationName>(
-    name: N,
-    input: InputOf<N>,
-    done: (output: OutputOf<N>) => Toast,
-    onDone?: () => void,
-  ) => {
-    setBusy(true);
-    try {
-      toast(done(await client.call(name, input)));
-      onDone?.();
-    } catch (error) {
-      const next = error instanceof Problem ? error.next : [];
-      toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
-    } finally {
-      setBusy(false);
-    }
-  };
-  return [isBusy, (...given) => void perform(...given)];
 }

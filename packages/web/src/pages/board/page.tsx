@@ -5,7 +5,7 @@ import { VList, type VListHandle } from 'virtua';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
-import { usePerform } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { useNow } from '../../parts/now.ts';
 import { Empty, NotReadYet } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';

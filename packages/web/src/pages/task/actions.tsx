@@ -4,7 +4,8 @@ import { useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 
 import { isAllowed, statusCommands } from '../../../../copse/src/tasks/rules/task.ts';
-import { Act, usePerform } from '../../parts/act.tsx';
+import { Act } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { withCommand } from '../../parts/command-line.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import { AskText, Dialog } from './ask-text.tsx';

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 
 import { counted, shown } from '../../../../../copse/src/kernel/text.ts';
 import { reviewComment } from '../../../../../copse/src/review/rules/line-comments.ts';
-import { usePerform } from '../../../parts/act.tsx';
+import { usePerform } from '../../../parts/perform.ts';
 import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useDesk } from '../../../store/hooks.tsx';

@@ -7,7 +7,7 @@ import { type RefObject, useCallback, useRef, useState } from 'react';
 
 import { personName } from '../../../../../copse/src/agents/rules/session/take-over.ts';
 import { shown } from '../../../../../copse/src/kernel/text.ts';
-import { usePerform } from '../../../parts/act.tsx';
+import { usePerform } from '../../../parts/perform.ts';
 import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useRecords } from '../../../store/hooks.tsx';
