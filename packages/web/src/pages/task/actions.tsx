@@ -113,7 +113,7 @@ interface ButtonProps {
 }
 
 function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
-  const [search, setSearch] = useSearchParams();
+  const [, setSearch] = useSearchParams();
   const { id } = task;
   const command = `copse ${verb} ${id}`;
   const common = { command, isMain };
@@ -123,11 +123,11 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
         <button
           type="button"
           className={styles.button}
-          // Where the changes are shown, the answer below them is the main thing.
-          data-main={isMain && (search.get('part') ?? 'changes') !== 'changes'}
+          data-main={isMain}
           {...withCommand(command)}
           onClick={() => {
             setSearch({ part: 'changes' });
+            // Files, differences and the answer fit on one screen.
             document.querySelector('#part')?.scrollIntoView({ block: 'start' });
           }}
         >

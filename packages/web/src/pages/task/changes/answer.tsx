@@ -78,7 +78,7 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
     }
   };
   return (
-    <section className={styles.answer} aria-label="Your answer" data-floats="true">
+    <section className={styles.answer} aria-label="Your answer">
       {others}
       {drafts.length > 0 && (
         <details>
