@@ -96,7 +96,7 @@ The whole reason: copse why cp-cccc
 
   test('--limit says how many there are', async () => {
     expect(await printed(['list', '--status', 'stuck,failed', '--limit', '1'], { cwd })).toMatch(
-      /^Active \(1 of 2\)\n.*\n.*\nMore of them: copse list\n$/,
+      /^Active \(1 of 2\)\n.*\n.*\nWithout a limit: copse list\n$/,
     );
     const { tasks } = await answer<{ tasks: { id: string }[] }>(['list', '--limit', '10'], { cwd });
     expect(tasks.slice(-1).map(({ id }) => id)).toEqual(['cp-mmmm']);

@@ -54,14 +54,13 @@ describe('copse config', () => {
     writeConfig(at.cwd, '# mine\nagents:\n  coder:\n    modle: x\n    max: lots\nlandnig: {}\n');
     const { code, stdout, stderr } = await copse(['config', 'check'], at);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    const [first, second, third, next, ...rest] = stderr.split('\n');
+    const [first, second, third, ...next] = stderr.split('\n');
     expect(first).toMatch(
       /^copse: copse\.yml:4:5: agents\.coder\.modle is not a known key\. Did you mean .*model\?$/,
     );
     expect(second).toMatch(/^copse\.yml:5:10: agents\.coder\.max must be a /);
     expect(third).toMatch(/^copse\.yml:6:1: landnig is not a known key\. Did you mean landing\?$/);
-    expect(next).toMatch(/^ {2}→ .*copse config check$/);
-    expect(rest).toEqual(['']);
+    expect(next).toEqual(['    After you corrected it:', '  → copse config check', '']);
     // What needs the board cannot go on either, and says the same.
     const list = await copse(['list'], at);
     expect(list).toMatchObject({ code: 1, stdout: '' });
@@ -169,7 +168,9 @@ describe('copse doctor', () => {
       /^✗ board +The board at postgres:\/\/127\.0\.0\.1:1\/db cannot be reached/m,
     );
     expect(unreachable.stdout + unreachable.stderr).not.toContain('s3cret');
-    expect(unreachable.stderr).toMatch(/^copse: 1 of 11 checks failed\.\n {2}→ .+\n$/);
+    expect(unreachable.stderr).toMatch(
+      /^copse: 1 of 11 checks failed\.\n {4}After .+ ✗:\n {2}→ copse doctor\n$/,
+    );
   });
 
   test('says what this machine can and cannot confine, and why not', async () => {

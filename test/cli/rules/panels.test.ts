@@ -161,6 +161,26 @@ describe('fifteen agents, five tasks that need a person and forty that are ready
   });
 });
 
+test('only a line of the agent has the bar, not what Copse says of its runner', () => {
+  const [one] = overviewOf({ working: 1 }).working;
+  if (one === undefined) throw new Error('none works');
+  const silent = 'Its runner has not been heard from for 34 s (lease: 30 s).';
+  const working = [one, { ...one, task: id('w', 1), lastLine: silent, isLapsed: true as const }];
+  const lines = panelLines({ ...overviewOf({ working: 2 }), working }, { columns: 80, rows: 24 }, plain);
+  expect(lines).toContain('    │ running 14 tests …');
+  expect(lines).toContain(`    ${silent}`);
+});
+
+test('a command that does not fit is not cut: copse why, which has all of it, stands there', () => {
+  const [need] = busy.needsYou;
+  if (need === undefined) throw new Error('no need');
+  const command = `${need.command} --command '${'./agents/mine.sh '.repeat(8)}'`;
+  const overview: Overview = { ...busy, needsYou: [{ ...need, command }, ...busy.needsYou.slice(1)] };
+  const lines = (columns: number) => panelLines(overview, { columns, rows: 24 }, plain).join('\n');
+  expect(lines(80)).toContain(`…  → copse why ${need.task}`);
+  expect(lines(240)).toContain(`→ ${command}`);
+});
+
 describe('other boards', () => {
   test.each([
     ['quiet', overviewOf({ needs: 1, working: 2, ready: 1 })],

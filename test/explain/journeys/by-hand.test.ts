@@ -137,7 +137,7 @@ test('a crash without changes says so, and work still counts it after a restart'
   const id = await scene.add('fails', 'exit 9');
   await scene.up();
   const text = await scene.why(id);
-  expect(text).toContain('There were no changes.');
+  expect(text).toContain('Its worktree has no changes.');
   expect(text).not.toContain('All changes were committed.');
   await answer(['restart', id], scene.at);
   const status = await printed(['status'], scene.at);

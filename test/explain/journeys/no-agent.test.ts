@@ -85,9 +85,25 @@ test('the end of orchestrate --command, why, status and refusals name only comma
   );
 });
 
+test('an agent of orchestrate --command that waits for a person is answered with a command that is not refused', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['waits'], at);
+  const waits = 'copse notify idle --message "Which port?"; sleep 60';
+  await copse(['orchestrate', '--command', waits, '--once'], at);
+  const step = `copse pause ${id} && copse resume ${id} --message "…" --command "…"`;
+  await expect
+    .poll(async () => commandsIn(await printed(['why', id], at)), { timeout: 30_000, interval: 100 })
+    .toContain(step);
+  expect(await printed(['status'], at)).toContain(`    Waits for you: Which port?\n    → ${step}\n`);
+  await answer(['pause', id], at);
+  await answer(['resume', id, '--message', '8080', '--command', 'true'], at);
+});
+
 test('add and restart say that no agent can take the task, and not to start an orchestrator', async () => {
   const at = { cwd: newRepository(area) };
   const added = await printed(['add', 'x'], at);
+  const status = await printed(['status'], at);
+  expect(status.match(/no agent is installed or configured/gi)).toHaveLength(1);
   expect(added).toContain('No agent is installed or configured');
   const { id } = (await answer<{ tasks: readonly { id: string }[] }>(['list'], at)).tasks[0] ?? { id: '' };
   expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id}`]);
@@ -108,6 +124,7 @@ test('a task that lacked a commit names the restart once there is one', async ()
   await copse(['orchestrate', '--command', 'true', '--until-idle'], { cwd });
   const commit = 'git commit --allow-empty --message="First commit"';
   expect(await printed(['status'], { cwd })).toContain(`→ ${commit}`);
+  expect(await printed(['why', id], { cwd })).toContain(`    To make the first commit:\n  → ${commit}\n`);
   git(cwd, 'commit', '--quiet', '--allow-empty', '--message=First commit');
   const now = `The repository had no commit, so ${id} could not start. Now it has one.`;
   const status = await printed(['status'], { cwd });

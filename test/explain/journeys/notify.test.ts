@@ -52,7 +52,7 @@ describe('copse notify', () => {
     expect(await printed(['notify', 'permission'], at)).toBe(`${task} waits for permission\n`);
     // A hook may say it as often as it likes.
     const before = await project.context.board.lastEvent();
-    expect(await printed(['notify', 'permission'], at)).toBe(`Nothing changed: this is known of ${task}.\n`);
+    expect(await printed(['notify', 'permission'], at)).toBe(`Nothing new: ${task} waits for permission\n`);
     expect(await project.context.board.lastEvent()).toBe(before);
     await answer(['notify', 'permission', '--message', 'May I run rm?'], at);
     for (const line of [['status'], ['list'], ['inbox'], ['why', task], ['show', task], ['events']])
@@ -62,7 +62,7 @@ describe('copse notify', () => {
       code: 4,
       stderr: `copse: Copse cannot pass an answer to this agent (coder).\n  → copse pause ${task} && copse resume ${task} --message "…"\n`,
     });
-    expect(await printed(['notify', 'none'], at)).toBe(`${task} no longer needs attention.\n`);
+    expect(await printed(['notify', 'none'], at)).toBe(`${task} no longer waits for you.\n`);
     expect(await attention()).toBe(null);
   });
 

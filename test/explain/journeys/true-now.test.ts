@@ -151,5 +151,7 @@ test('a conflict names its file in one line, and show tells a person nothing tha
   expect(await printed(['list'], scene.at)).toContain(`The branch of ${late} conflicts with main: a.txt\n`);
   const shown = await printed(['show', late], scene.at);
   expect(shown).toContain(`The branch of ${late} conflicts with main:\n        a.txt\n`);
+  const { needsYou } = await answer<{ needsYou: readonly { details: string }[] }>(['inbox'], scene.at);
+  expect(needsYou.map(({ details }) => details)).toEqual([expect.not.stringContaining('copse sync')]);
   expect(shown).not.toContain('finish again');
 });

@@ -51,6 +51,8 @@ describe('the tasks that an answer unblocks', () => {
     expect(countUnblocked(id('b'), diamond)).toBe(2);
     expect(countUnblocked(id('e'), diamond)).toBe(0);
     expect(countUnblocked(id('x'), diamond)).toBe(0);
+    // In front of a queue that stalled: those behind it, and the tasks that wait for them.
+    expect(countUnblocked(id('x'), diamond, [id('x'), id('b')])).toBe(3);
   });
 
   test('are counted in a chain of ten thousand, and in a circle that should not be there', () => {

@@ -143,7 +143,8 @@ describe('while agents work', () => {
       code: 3,
       stderr: expect.stringContaining('has no terminal: agent plain does not run in tmux'),
     });
-    const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
+    // In a terminal of another tmux server.
+    const asPerson = ['env', 'TMUX=/none/other,1,0', process.execPath, cliFile, 'attach', id('in tmux')];
     tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);
     await until(async () => tmux('list-clients', '-t', `=${name}`).trim() !== '');
     tmux('send-keys', '-t', 'person:', 'typed', 'Enter');

@@ -56,9 +56,9 @@ export async function usualAgents(): Promise<readonly string[]> {
 }
 
 /** Attaches to the tmux session of an agent. */
-export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
+export async function joinTerminal(name: string, { env }: Surroundings): Promise<boolean> {
   const tmux = await import('../processes/tmux.ts');
-  await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
+  return tmux.attachTmux(name, env['TMUX']);
 }
 
 /** As git chooses it, but never by the settings of the repository, which agents can write. False when there is none. */

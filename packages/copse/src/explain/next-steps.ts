@@ -8,7 +8,7 @@ import { unfinishedSteps } from '../queue/rules/unfinished.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
 import { agentCanTake } from '../machines/rules/offer.ts';
 import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
-import { shellWord, splitFirstStep } from '../kernel/shell.ts';
+import { shellWord, splitFirstStep, splitRemark } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
 import { waitSteps } from './rules/wait-steps.ts';
@@ -98,7 +98,8 @@ function firstStep({
   reason,
 }: Extract<TaskSummary['state'], { status: 'stuck' }>): readonly string[] {
   const { command } = splitFirstStep(reason);
-  return isByCopse && command !== null ? [command] : [];
+  if (!isByCopse || command === null) return [];
+  return [command === splitRemark(FIRST_COMMIT).command ? FIRST_COMMIT : `${command} # first`];
 }
 
 type InReview = Extract<TaskSummary['state'], { status: 'in_review' }>;
@@ -186,18 +187,18 @@ function isForAny({ agent, requires }: TaskSummary): boolean {
 }
 
 /** Its agent waits for a person, and has no question that `copse answer` could answer. */
-async function answering(
-  { agents, board, node }: LookContext,
-  { id, state }: TaskSummary,
-): Promise<readonly string[]> {
+export async function answering(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
+  const { agents, board, node } = context;
+  const { id, state } = task;
   if (state.status !== 'in_progress' || state.claim.isByHand) return [];
   const session = await board.get('session', state.claim.session);
   if (session?.state.life !== 'live' || session.state.attention === null) return [];
   if (session.question != null && session.question.answer === null) return [];
   const isInTerminal = agents.some(({ name, terminal }) => name === session.agent && terminal === 'tmux');
-  return isInTerminal && state.claim.node === node
-    ? [`copse attach ${id} # to answer in its terminal`]
-    : [`copse pause ${id} && copse resume ${id} --message "…" # to answer it`];
+  if (isInTerminal && state.claim.node === node) return [`copse attach ${id} # to answer in its terminal`];
+  const resume = `copse pause ${id} && copse resume ${id} --message "…"`;
+  if (await hasAgent(context, task)) return [`${resume}${sameCommand(context)} # to answer it`];
+  return isForAny(task) ? [`${resume} --command "…" # to answer it, with a command as its agent`] : [];
 }
 
 export async function lacksCommit(context: LookContext, { repository }: TaskSummary): Promise<boolean> {

@@ -19,7 +19,7 @@ import { summarise } from '../review/rules/pull-request.ts';
 import { type TaskStatus, type TaskSummary, statusesForPeople, taskStatuses } from '../tasks/rules/task.ts';
 import { splitRemark } from '../kernel/shell.ts';
 import { withStateNow } from './state-now.ts';
-import { canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
+import { answering, canMerge, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { questionText } from './question.ts';
 import { questionClause, stopReason, waitingClause } from './rules/reason.ts';
@@ -41,6 +41,7 @@ import {
   capitalised,
   dependsOnCancelled,
   firstLine,
+  reasonForPerson,
   restartText,
   sentence,
 } from './rules/status.ts';
@@ -69,7 +70,7 @@ export async function loadOverview(
   const asked = [
     ...(await needsOfTasks(context, counts)),
     ...(await needsOfPending(context, counts)),
-    ...agents.flatMap((agent) => needOfAgent(agent, at) ?? []),
+    ...(await Promise.all(agents.map((agent) => needOfAgent(context, agent, at)))).flat(),
     ...queues.flatMap((queue) => needOfQueue(queue) ?? []),
   ];
   const needsYou = await ranked(context, asked);
@@ -104,11 +105,16 @@ async function loadCounts({ board }: LookContext): Promise<Readonly<Record<TaskS
   >;
 }
 
-type Need = Omit<NeedsYou, 'unblocks'>;
+type Need = Omit<NeedsYou, 'unblocks'> & {
+  /** Tasks behind it in a queue that stalled. */
+  readonly holds?: readonly TaskId[];
+};
 
 async function ranked({ board }: LookContext, needs: readonly Need[]): Promise<readonly NeedsYou[]> {
-  const dependants = await board.dependantGraph(needs.map(({ task }) => task));
-  return rankNeeds(needs.map((need) => ({ ...need, unblocks: countUnblocked(need.task, dependants) })));
+  const dependants = await board.dependantGraph(needs.flatMap(({ task, holds = [] }) => [task, ...holds]));
+  return rankNeeds(
+    needs.map(({ holds, ...need }) => ({ ...need, unblocks: countUnblocked(need.task, dependants, holds) })),
+  );
 }
 
 async function needsOfTasks(
@@ -196,11 +202,12 @@ function needOf(
       return { kind: 'review', reason: text, details: pullRequest === null ? text : summarise(pullRequest) };
     }
     case 'needs_attention': {
-      const { text, more } = attentionDetails(state);
+      const { text, more } = attentionDetails({ ...state, reason: reasonForPerson(state.reason) });
+      const isClause = beginsWithClause(state);
       return {
         kind: 'attention',
-        reason: beginsWithClause(state) ? capitalised(reason) : reason,
-        details: [text, ...more].join('\n'),
+        reason: isClause ? capitalised(reason) : reason,
+        details: [isClause ? sentence(text) : text, ...more].join('\n'),
         ...(!canMerge(state) && { hasNothingToLand: true }),
       };
     }
@@ -237,12 +244,13 @@ async function loadAgent({ board, agents }: LookContext, running: RunningTask): 
   };
 }
 
-function needOfAgent(
+async function needOfAgent(
+  context: LookContext,
   { running, session, question, message, hasTerminal }: AgentAtWork,
   at: Timestamp,
-): Need | undefined {
+): Promise<readonly Need[]> {
   const { id, title, state } = running.task;
-  if (state.status !== 'in_progress') return undefined;
+  if (state.status !== 'in_progress') return [];
   const { agent } = state.claim;
   const terminal = hasTerminal ? ({ hasTerminal } as const) : {};
   const about = { task: id, title, status: state.status, agent, ...terminal };
@@ -254,22 +262,17 @@ function needOfAgent(
       details: questionText(question, at),
       command,
     };
-    return { ...about, kind: 'permission', since: question.since, ...words };
+    return [{ ...about, kind: 'permission', since: question.since, ...words }];
   }
   const attention = session?.state.life === 'live' ? session.state.attention : null;
-  if (attention === null) return undefined;
+  if (attention === null) return [];
   const { takenOver } = session ?? {};
   const taken = takenOver === undefined ? '' : `Taken over by ${personName(takenOver.person)}; `;
   const waits = waitingClause(attention, message);
   const reason = taken === '' ? capitalised(waits) : `${taken}${waits}`;
-  return {
-    ...about,
-    kind: 'waiting',
-    since: state.since,
-    reason,
-    details: message ?? reason,
-    command: `copse logs ${id}`,
-  };
+  const [step = `copse logs ${id}`] = await answering(context, running.task);
+  const { command } = splitRemark(step);
+  return [{ ...about, kind: 'waiting', since: state.since, reason, details: message ?? reason, command }];
 }
 
 /** A queue that one person's act sets in motion again is shown once, at the first task that it holds. */
@@ -285,7 +288,8 @@ function needOfQueue({ entries, stalled, target }: QueueView): Need | undefined 
     // What the command needs first is not a command.
     const first = reason.kind === 'target_red' ? `; repair ${target}, then:` : '';
     const said = `The queue waits: ${firstLine(words)}${first}`;
-    return { ...about, kind: 'landing', reason: said, details: words, command };
+    const holds = standing.kind === 'stalled' || stalled !== null ? entries.map((one) => one.task) : [];
+    return { ...about, kind: 'landing', reason: said, details: words, command, holds };
   }
   return undefined;
 }
@@ -314,6 +318,7 @@ async function workingOf(
       phase: reportedPhase(session?.state.phase),
       node: names.get(claim.node) ?? (isHere ? null : claim.node),
       lastLine: lapsed ?? (isHere && !isByHand ? await runners.lastLineOf(id, claim.attempt) : null),
+      ...(lapsed !== null && { isLapsed: true }),
       ...(hasTerminal && { hasTerminal }),
       ...(session?.takenOver && { takenOverBy: personName(session.takenOver.person) }),
     });

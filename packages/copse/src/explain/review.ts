@@ -54,7 +54,7 @@ function powerText({ change }: TaskReview): string | null {
   );
   if (names.length === 0) return null;
   const decides = names.map((name) => `${name} (${powerFiles[name]})`).join(', ');
-  return `changes ${decides}; after landing, that counts once you run: copse config accept`;
+  return `changes ${decides}; Copse uses that after it landed and you ran: copse config accept`;
 }
 
 /** Of a task in review. `hasAgent`: its agent can take it back. */

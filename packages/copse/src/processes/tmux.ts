@@ -4,6 +4,7 @@
  */
 
 import { execFile, spawn } from 'node:child_process';
+import path from 'node:path';
 
 import type { TmuxSession } from '../kernel/process.ts';
 import { launchersAmong } from './launcher.ts';
@@ -87,12 +88,18 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** Shows the session in this terminal until the person leaves it; from inside tmux, the client goes there instead. */
-export function attachTmux(name: string, options: { readonly isInside: boolean }): Promise<void> {
-  const verb = options.isInside ? 'switch-client' : 'attach-session';
+/**
+ * Shows the session in this terminal until the person leaves it. Inside a terminal of the same server, the client goes
+ * there instead; inside one of another server, the session is shown in it. False: tmux said why it could not.
+ */
+export function attachTmux(name: string, terminal: string | undefined): Promise<boolean> {
+  const isInside = terminal !== undefined && path.basename(terminal.split(',', 1)[0] ?? '') === USUAL_SOCKET;
+  const [verb, env] = isInside ? ['switch-client', process.env] : ['attach-session', serverEnvironment()];
   return new Promise((resolve, reject) => {
-    const child = spawn('tmux', [verb, '-t', `=${name}`], { stdio: 'inherit' });
+    const child = spawn('tmux', [verb, '-t', `=${name}`], { stdio: 'inherit', env });
     child.once('error', reject);
-    child.once('exit', () => resolve());
+    child.once('exit', (code) => resolve(code === 0));
   });
 }
+
+const USUAL_SOCKET = 'default';

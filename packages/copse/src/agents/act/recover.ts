@@ -305,7 +305,7 @@ function crashText({ reason, parkedAs, notShared = null, hookNote = null }: Cras
       : uncommitted === null
         ? ['Its worktree cannot be read; nothing in it was changed.']
         : uncommitted.length === 0
-          ? [ownCommits === 0 ? 'There were no changes.' : 'All changes were committed.']
+          ? [ownCommits === 0 ? 'Its worktree has no changes.' : 'All changes were committed.']
           : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];

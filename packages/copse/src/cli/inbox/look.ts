@@ -20,12 +20,13 @@ import { printProse, wrapped } from '../screen/screen.ts';
 import { needText } from '../../explain/rules/inbox/answers.ts';
 
 /** `cp-a1b2 asks for permission (5m, claude, unblocks 2 tasks): Rename the loader` */
-export function headline(need: NeedsYou, now: Timestamp): string {
+export function headline(need: NeedsYou, now: Timestamp, left?: string): string {
   const { task, since, agent, unblocks, title } = need;
   const facts = [
     age(since, now),
     ...(agent === null ? [] : [shown(agent)]),
     ...(unblocks === 0 ? [] : [`unblocks ${counted(unblocks, 'task')}`]),
+    ...(left === undefined ? [] : [left]),
   ];
   return `${task} ${needText(need)} (${facts.join(', ')}): ${shown(title)}`;
 }
@@ -40,7 +41,7 @@ interface Around {
 /** As many lines as fit on the screen with the keys below. */
 export function needLines(output: Output, need: NeedsYou, { review, open, now }: Around): readonly string[] {
   const left = open === 1 ? 'the last one' : `${open} left`;
-  const head = broken(output, `${headline(need, now)} [${left}]`).map((line) => output.style('bold', line));
+  const head = broken(output, headline(need, now, left)).map((line) => output.style('bold', line));
   const about = review === undefined ? shown(need.details).split('\n') : reviewLines(review);
   const details = about.flatMap((line) => broken(output, `    ${line}`));
   const room = Math.max(FEWEST_LINES, output.rows() - AROUND);

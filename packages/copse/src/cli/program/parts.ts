@@ -25,9 +25,9 @@ export const someTasks = 'tasks in the queue: ids, or unique beginnings of ids';
 export const aTarget = 'the target branch (default: landing.target, or the base branch)';
 
 const kindTexts: Readonly<Record<TaskKind, string>> = {
-  code: 'its result is commits',
-  'non-code': 'artifacts',
-  import: 'commits that add artifacts to the repository',
+  code: 'the result is commits',
+  'non-code': 'the result is artifacts',
+  import: 'the agent commits artifacts of other tasks',
 };
 
 function several(value: string, before: readonly string[] = []): readonly string[] {

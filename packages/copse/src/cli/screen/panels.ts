@@ -220,7 +220,7 @@ function sectionsOf(overview: Overview, look: PanelLook): readonly Section[] {
     },
     {
       heading: heading('READY', counts.ready),
-      items: readyItems(ready, at, look),
+      items: readyItems(withoutRepeated(overview), at, look),
       unseen: Math.max(0, counts.ready - ready.length),
       all: 'copse list --status ready',
       weight: 1,
@@ -258,13 +258,17 @@ function needItem(need: NeedsYou, at: Timestamp, { columns, needLines, style }: 
   const end = unblocks === 0 ? '' : ` (unblocks ${counted(unblocks, 'task')})`;
   const room = columns - widthOfText(beginning) - 1 - end.length;
   const first = `${style(colour, beginning)} ${cut(oneLine(title), room)}${style('dim', end)}`;
-  const next = `→ ${command}`;
+  // One that is cut would be refused: `copse why` has all of it.
+  const reasonWidth = Math.min(LEAST_REASON, Math.floor(columns / 3));
+  const least = needLines === 3 ? 0 : reasonWidth + 2;
+  const isWhole = INDENT.length + least + 2 + widthOfText(command) <= columns;
+  const next = `→ ${isWhole ? command : `copse why ${task}`}`;
   if (needLines === 3) return { task, lines: [first, INDENT + reason, INDENT + style('cyan', next)] };
-  const left = Math.max(LEAST_REASON, columns - INDENT.length - widthOfText(next) - 2);
+  const left = Math.max(reasonWidth, columns - INDENT.length - widthOfText(next) - 2);
   return { task, lines: [first, `${INDENT}${cut(reason, left)}  ${style('cyan', next)}`] };
 }
 
-const LEAST_REASON = 12;
+const LEAST_REASON = 30;
 
 /** In columns: agents and phases have the width of the longest one. */
 function workingItems(working: readonly WorkingTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {
@@ -277,7 +281,8 @@ function workingItems(working: readonly WorkingTask[], at: Timestamp, look: Pane
     const phase = phaseWidth === 0 ? '' : ` ${padded(phases[index] ?? '', phaseWidth)}`;
     const beginning = `${look.style('cyan', head('*', one, at))} ${padded(who[index] ?? '', whoWidth)}${phase}`;
     const taken = one.takenOverBy === undefined ? '' : `taken over by ${oneLine(one.takenOverBy)} `;
-    const more = `${taken}${one.lastLine === null ? '' : `│ ${one.lastLine}`}`.trimEnd();
+    const mark = one.isLapsed ? '' : '│ ';
+    const more = `${taken}${one.lastLine === null ? '' : mark + one.lastLine}`.trimEnd();
     return { task: one.task, beginning, title: one.title, more };
   });
   return rowItems(rows, look.workLines, look);
@@ -293,6 +298,17 @@ function landingItems(landing: readonly LandingTask[], at: Timestamp, look: Pane
     return { task, beginning, title, more: why };
   });
   return rowItems(rows, look.waitLines, look);
+}
+
+/** That there is no agent is said once, above all tasks. */
+function withoutRepeated({
+  ready,
+  isOrchestrated,
+  otherNodes = [],
+  noAgents,
+}: Overview): readonly ReadyTask[] {
+  const isSaid = !isOrchestrated && otherNodes.length === 0 && noAgents !== null;
+  return ready.map((task) => (isSaid && task.isUntakable ? { ...task, why: '' } : task));
 }
 
 function readyItems(ready: readonly ReadyTask[], at: Timestamp, look: PanelLook): readonly PanelItem[] {

@@ -301,11 +301,18 @@ function messageOf({ code, stdout, stderr }: Ran): Message {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
+  // A remark without the command below it says nothing.
   const [first = code === 0 ? 'Done.' : 'It failed and said nothing.', ...next] = lines;
   return {
     kind: code === 0 ? 'done' : 'refused',
-    lines: [first.replace(/^copse: /, ''), ...next].slice(0, 3),
+    lines: [first.replace(/^copse: /, ''), ...untilCommand(next, 2)],
   };
+}
+
+function untilCommand(lines: readonly string[], most: number): readonly string[] {
+  const fitting = lines.slice(0, most);
+  const isRemark = fitting.at(-1)?.endsWith(':') && lines[most]?.startsWith('→');
+  return isRemark ? fitting.slice(0, -1) : fitting;
 }
 
 class Caught extends Writable {

@@ -31,7 +31,7 @@ export interface AheadFacts {
   readonly paused?: { readonly text: string; readonly resume: string } | undefined;
 }
 
-export const FIRST_COMMIT = 'git commit --allow-empty --message="First commit" # to make one';
+export const FIRST_COMMIT = 'git commit --allow-empty --message="First commit" # to make the first commit';
 export const LACKS_COMMIT = 'The repository has no commit, and a worktree starts from one.';
 
 const NONE_RUNS = 'No orchestrator is running here';
@@ -49,8 +49,8 @@ export function aheadOf(task: Pick<TaskSummary, 'id' | 'state'>, facts: AheadFac
         };
       if (facts.lacksCommit)
         return {
-          text: LACKS_COMMIT,
-          commands: [FIRST_COMMIT, ...(noAgents === null ? [] : [noAgents.command])],
+          text: noAgents === null ? LACKS_COMMIT : `${LACKS_COMMIT} ${noAgents.text}`,
+          commands: [FIRST_COMMIT, ...(noAgents === null ? [] : [`${noAgents.command} # to find an agent`])],
         };
       if (noAgents !== null) return { text: noAgents.text, commands: [noAgents.command, doItYourself] };
       if (untaken !== null) return { text: untaken, commands: [`copse why ${id}`, doItYourself] };

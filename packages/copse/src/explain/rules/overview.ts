@@ -79,6 +79,8 @@ export interface WorkingTask extends OverviewTask {
   readonly node: string | null;
   /** The last line of its output, without control characters; null when there is none on this machine. */
   readonly lastLine: string | null;
+  /** Its runner is gone: `lastLine` is a sentence of Copse. */
+  readonly isLapsed?: true;
   /** It runs in a terminal that a person can attach to. */
   readonly hasTerminal?: true;
   /** The person who has taken over its terminal. */
@@ -110,9 +112,16 @@ export function rankNeeds(needs: readonly NeedsYou[]): readonly NeedsYou[] {
   );
 }
 
-/** How many tasks wait for this one, directly or through others. `dependants`: the unfinished tasks that depend on each. */
-export function countUnblocked(task: TaskId, dependants: ReadonlyMap<TaskId, readonly TaskId[]>): number {
-  const reached = new Set<TaskId>([task]);
+/**
+ * How many tasks wait for this one, directly or through others. `dependants`: the unfinished tasks that depend on each;
+ * `holds`: those behind it in a queue that stalled.
+ */
+export function countUnblocked(
+  task: TaskId,
+  dependants: ReadonlyMap<TaskId, readonly TaskId[]>,
+  holds: readonly TaskId[] = [],
+): number {
+  const reached = new Set<TaskId>([task, ...holds]);
   // A set is walked in the order of insertion, entries that are added meanwhile included.
   for (const one of reached) for (const waiting of dependants.get(one) ?? []) reached.add(waiting);
   return reached.size - 1;

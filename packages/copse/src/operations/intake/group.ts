@@ -6,7 +6,7 @@ export const intakeOperations = {
   scheduleList: {
     name: 'schedule.list',
     title: 'List schedules',
-    description: 'List the schedules: their times in words, and the next three.',
+    description: 'List the schedules: their times in words, and their next three runs.',
     command: 'schedule list',
     effect: 'reads',
     callers: ['person', 'session'],
@@ -104,7 +104,7 @@ export const intakeOperations = {
   sourceList: {
     name: 'source.list',
     title: 'List sources',
-    description: 'List the sources of copse.yml: items, when it was read, rate limits.',
+    description: 'List the sources of copse.yml: their items, last reading and rate limits.',
     command: 'sources list',
     effect: 'reads',
     callers: ['person'],

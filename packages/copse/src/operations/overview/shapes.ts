@@ -70,6 +70,7 @@ export const status = {
         node: z.string().nullable(),
         lastLine: z.string().nullable(),
         hasTerminal: z.literal(true).optional(),
+        isLapsed: z.literal(true).optional().describe('Its runner is gone; lastLine says since when.'),
         takenOverBy: z.string().optional().describe('Who has taken over its terminal.'),
       }),
     ),

@@ -31,5 +31,9 @@ export async function acceptShown(access: Access, pending: PendingSettings): Pro
 export function refuseProblems({ changes }: Pick<PendingSettings, 'changes'>): void {
   for (const { name, problem } of changes)
     if (problem !== null)
-      fail('invalid', `${name} cannot be accepted: ${problem}`, 'correct it, then: copse config accept');
+      fail(
+        'invalid',
+        `${name} cannot be accepted: ${problem}`,
+        'copse config accept # after you corrected it',
+      );
 }

@@ -42,7 +42,7 @@ export const worktreeOperations = {
   sync: {
     name: 'worktree.sync',
     title: 'Bring the base into a branch',
-    description: 'Bring the newest base into the branch of a task.',
+    description: 'Bring the newest commits of the base branch into the branch of a task.',
     command: 'sync',
     effect: 'changes',
     callers: ['person', 'session'],

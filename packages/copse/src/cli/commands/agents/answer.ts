@@ -46,5 +46,5 @@ async function show({ output }: Cli, access: Access, word: string, { json }: Opt
 function requireVerdict(text: string): boolean {
   if (text === 'allow') return true;
   if (text === 'deny') return false;
-  return fail('invalid', `The answer must be one of allow, deny, not "${text}".`, 'copse answer --help');
+  return fail('invalid', `The answer must be allow or deny, not "${text}".`, 'copse answer --help');
 }

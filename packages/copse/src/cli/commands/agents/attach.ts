@@ -8,12 +8,13 @@ import { withWorkspaces } from '../../with-workspaces.ts';
 
 /** Attaches to the tmux session of an agent. Detaching (Ctrl+B D) leaves the agent running. */
 export async function run({ cli, words }: Invocation): Promise<void> {
-  const name = await withWorkspaces(cli, async (context) => {
+  const joined = await withWorkspaces(cli, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
     const here = { config: () => configOf(requireRepository(cli)) };
     const terminal = await requireTerminal(context, here, id);
     if (!cli.output.isTerminal) return fail('invalid', 'copse attach needs a terminal.', `copse logs ${id}`);
-    return terminal;
+    return { id, terminal };
   });
-  await joinTerminal(name, cli);
+  if (!(await joinTerminal(joined.terminal, cli)))
+    fail('unavailable', `tmux did not show the terminal of ${joined.id}.`, `copse logs ${joined.id}`);
 }

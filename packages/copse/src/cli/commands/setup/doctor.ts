@@ -36,7 +36,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     fail(
       'unhealthy',
       `${bad} of ${checks.length} checks failed.`,
-      'Fix each line with ✗: its arrow (→) says how. Then: copse doctor',
+      'copse doctor # after you did what stands below each line with ✗',
     );
 }
 

@@ -72,7 +72,9 @@ function lines(
   return [
     ...printed,
     ...(firstCut && output.isTerminal ? [dim(`The whole reason: copse why ${firstCut}`)] : []),
-    ...(hasMore ? [dim(isLimited ? 'More of them: copse list' : 'All of them: copse list --all')] : []),
+    ...(hasMore
+      ? [dim(isLimited ? 'Without a limit: copse list' : 'All finished tasks: copse list --all')]
+      : []),
   ];
 }
 

@@ -151,7 +151,7 @@ function addRestart(program: CopseCommand, on: On): void {
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
     .details(
-      'The worktree stays the same. A stuck task starts at once; a failed one waits for an orchestrator.',
+      'The worktree stays the same. A stuck task starts at once. A failed one starts at once with --command; without it, an orchestrator starts it.',
     )
     .examples([
       ['copse restart a1b2', ''],
@@ -205,7 +205,7 @@ function addStats(program: CopseCommand, on: On): void {
         'stuck: the task stopped with a question.',
         'attention: the task finished, but could not land without you.',
         'handbacks: the agent got its work back, to fix it.',
-        'restarts: automatic ones of stuck tasks (policy.max_stuck_restarts).',
+        'restarts: automatic restarts of stuck tasks (policy.max_stuck_restarts).',
         'Work that people do by hand does not count. Weeks begin on Monday, local time.',
       ].join('\n'),
     )

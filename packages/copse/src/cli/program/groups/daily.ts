@@ -41,7 +41,10 @@ function addAdd(program: CopseCommand, on: On): void {
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
     .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
-    .option('--from <artifact-or-task>', 'for --kind import: what to bring into the repository')
+    .option(
+      '--from <artifact-or-task>',
+      'for --kind import: the artifact, or the task whose artifacts, to commit',
+    )
     .option('--item <source#id>', 'a work item of a source, for example github#12, instead of a title')
     .option('--json', 'print the task as JSON')
     .details(`Without options, a task is p${priority}, of kind ${kind}, and for any agent.`)
@@ -145,7 +148,10 @@ function addOrchestrate(program: CopseCommand, on: On): void {
       `run at most this many agents at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
     )
     .option('--slots <n>', 'the same as --max-agents')
-    .option('--node-name <name>', 'the name of this node (default: its last name, or the host name)')
+    .option(
+      '--node-name <name>',
+      'the name of this node (default: the name that it had last, or the host name)',
+    )
     .option(
       '--labels <labels>',
       'labels of this node, for tasks that require them; they replace its old labels (repeat or separate by commas)',
@@ -163,7 +169,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
       '--until-idle',
       'stop when no task can start or land without a person; exits with 5 if a task needs a person, 4 if ready tasks cannot start here',
     )
-    .option('--once', 'start and land what can start or land now, then stop')
+    .option('--once', 'start ready tasks and land finished ones once, then stop')
     .option('--dashboard', 'serve the board over HTTP too, as copse serve does, until the orchestrator ends')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')
     .option(

@@ -96,7 +96,7 @@ function addMcp(program: CopseCommand, on: On): void {
     .description('Serve the report commands to an agent as MCP tools.')
     .option(
       '--as <who>',
-      'person: all commands that you have, for your own assistant; refused inside an agent’s session',
+      'person: serve all commands that you can run, to your own assistant; refused in the session of an agent',
     )
     .details(
       'Agent programs start it in a task’s worktree, and speak MCP with it on standard input and output.',

@@ -52,7 +52,7 @@ function addSchedule(program: CopseCommand, on: On): void {
     .argument('<schedule>', aSchedule)
     .description(intakeOperations.schedulePause.description)
     .option('--json', 'print the schedule as JSON')
-    .details('A run that goes on is not stopped. To stop one, use `copse pause <task>`.')
+    .details('Runs that have begun go on. To stop one: copse pause <task>')
     .examples([
       ['copse schedule pause nightly', ''],
       ['copse schedule pause coder/nightly --json', 'for scripts'],
@@ -78,7 +78,7 @@ function addTrigger(program: CopseCommand, on: On): void {
     .option('--item <source#id>', 'the work item that the job is about, for example github#12')
     .option('--prompt <text>', 'the text for the agent (default: the prompt of the trigger)')
     .option('--json', 'print { "job", "task" }')
-    .details('A work item that already is a task is refused: one item becomes one task.')
+    .details('Copse refuses a work item that already has a task.')
     .examples([
       ['copse trigger coder --prompt "Look at the failing build"', ''],
       ['copse trigger coder --item github#12 --json', 'for scripts'],
@@ -90,7 +90,7 @@ function addJobs(program: CopseCommand, on: On): void {
   const jobs = program
     .command('jobs')
     .description(intakeOperations.jobs.description)
-    .option('--all', 'not only the last 50')
+    .option('--all', 'all runs, not only the last 50')
     .option('--limit <n>', 'a page of n, the newest first')
     .option('--cursor <cursor>', 'the next page: the "cursor" that --json printed for the last one')
     .option('--json', 'print { "jobs": [...], "cursor" }')

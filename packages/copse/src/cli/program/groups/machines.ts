@@ -103,7 +103,7 @@ function addMove(program: CopseCommand, on: On): void {
     .description(taskOperations.move.description)
     .option('--json', 'print the task as JSON')
     .details(
-      'The task must be pending, ready or in progress. A running agent is stopped and its work is saved first. Only that node takes the task next, unless it leaves the board.',
+      'The task must be pending, ready or in progress. A running agent is stopped and its work is saved first. Only that node can take the task next, unless the node leaves the board.',
     )
     .examples([
       ['copse move a1b2 --to build-2', ''],

@@ -51,7 +51,7 @@ function addDelete(program: CopseCommand, on: On): void {
     .option('--yes', 'do not ask; needed without a terminal')
     .option('--json', 'print { "deleted": [...] }')
     .details(
-      'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches that are not merged stay. All events stay.',
+      'Uncommitted files are rescued first, and copse undo --worktree brings a worktree back.\nBranches with commits that did not land stay. The events of the tasks stay on the board.',
     )
     .examples([
       ['copse delete a1b2 c3d4', ''],
@@ -139,7 +139,7 @@ function addArtifact(program: CopseCommand, on: On): void {
     .option('--task <id>', 'the task (default: the task of the current worktree)')
     .option('--json', 'print the artifact as JSON')
     .details(
-      `A file may be at most ${sizeText(artifacts.fileBytes)}, all files of a task ${sizeText(artifacts.taskBytes)}, and a task at most ${artifacts.perTask} artifacts. Files stay on this machine. Copse never opens a URI.\nAn agent adds to its own task only, and only files in its worktree or, for a task without a worktree, in its folder.`,
+      `A file may be at most ${sizeText(artifacts.fileBytes)}, all files of a task ${sizeText(artifacts.taskBytes)}, and a task at most ${artifacts.perTask} artifacts. Files stay on this machine. Copse never opens a URI.\nAn agent can add artifacts only to its own task, and only files from its worktree (from its folder, if the task has no worktree).`,
     )
     .examples([
       ['copse artifact add report.pdf --task a1b2 --title "Load test"', ''],
@@ -150,7 +150,7 @@ function addArtifact(program: CopseCommand, on: On): void {
     .command('list')
     .argument('[id]', taskHere)
     .description(planOperations.artifactList.description)
-    .option('--all', 'of all tasks (default outside of a worktree)')
+    .option('--all', 'the artifacts of all tasks (default outside a worktree)')
     .option('--json', 'print { "artifacts": [...] }')
     .examples([
       ['copse artifact list a1b2', ''],
@@ -175,7 +175,7 @@ function addArtifact(program: CopseCommand, on: On): void {
     .option('--force', 'replace the file if it exists')
     .option('--after <byte>', 'with --json: the content after this byte, the "next" of the last page')
     .option('--json', 'print { "artifact", "bytes", "content", "next" }: a page, in base64')
-    .details('Its hash is checked first. The content is on the machine that added it.')
+    .details('Copse checks the hash first. Only the machine that added the artifact has the content.')
     .examples([
       ['copse artifact get ar-a1b2 report.pdf', ''],
       ['copse artifact get ar-a1b2 > report.pdf', ''],

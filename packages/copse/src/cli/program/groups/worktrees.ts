@@ -46,7 +46,7 @@ function addWorktrees(program: CopseCommand, on: On): void {
         'COMMITTED: all of its work is committed, and has not landed.',
         'MERGED: all its commits landed.',
         'KEPT: its task needs attention; Copse does not remove it before you act (copse why <id>).',
-        'LEFT OVER: its task is over.',
+        'LEFT OVER: its task is done, cancelled or deleted, and Copse has not removed it yet.',
         'MISSING: its folder was deleted.',
         'NO FOLDER: only a branch, made by copse undo.',
         'BROKEN: git no longer knows it as a worktree of this repository.',
