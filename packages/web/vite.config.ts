@@ -13,6 +13,8 @@ export default defineConfig({
   logLevel: 'error',
   plugins: [react(), describedOperations(), operationForms(), smallHighlighter()],
   worker: { format: 'es', plugins: () => [smallHighlighter({ isWorker: true })] },
+  // The router's stand-in for older versions of React.
+  resolve: { alias: { 'use-sync-external-store/shim/index.js': 'react' } },
   css: { modules: { localsConvention: 'camelCaseOnly' } },
   build: {
     emptyOutDir: true,

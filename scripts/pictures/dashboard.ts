@@ -214,6 +214,8 @@ async function shotsOf(page: Page, name: string): Promise<readonly Shot[]> {
 async function reviewPage(page: Page, address: URL, href: string | null): Promise<Page> {
   await page.goto(`${address.origin}${href}?part=changes`);
   await page.getByText('86_400_000').first().waitFor();
+  // Until a worker has coloured the lines.
+  await sleep(2_000);
   return page;
 }
 

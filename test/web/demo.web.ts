@@ -74,6 +74,13 @@ test('one sees a crash, a conflict, a question and a landing, answers the questi
     'Health',
     'History',
   ]);
+  // What runs the demo is an orchestrator of this machine, on every page.
+  await page.keyboard.press('g');
+  await page.keyboard.press('f');
+  await page
+    .getByRole('region', { name: 'Machines' })
+    .getByText(/^\d of 4 slots$/)
+    .waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('b');
   const news = page.getByRole('list', { name: 'News, newest first' });

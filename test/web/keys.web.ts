@@ -120,6 +120,25 @@ describe('a dialog', () => {
   });
 });
 
+describe('a button', () => {
+  test('shows the command line that does the same: to a pointer that rests on it, and to the keyboard', async () => {
+    await page.goto(`${served.server.url}/tasks/cp-gggg`);
+    const button = page.getByRole('region', { name: 'Actions' }).getByRole('button', { name: 'Restart' });
+    const hint = page.getByTestId('command-hint');
+    await button.hover();
+    await hint.getByText('copse restart cp-gggg', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await hint.waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { level: 1 }).hover();
+    await page.getByRole('button', { name: 'Search' }).focus();
+    for (let tabs = 0; tabs < 20 && !(await hint.isVisible()); tabs += 1) await page.keyboard.press('Tab');
+    expect(await hint.textContent()).toBe('copse restart cp-gggg');
+    expect(await button.getAttribute('aria-description')).toBe('copse restart cp-gggg');
+    await page.keyboard.press('Tab');
+    await hint.getByText('copse cancel cp-gggg', { exact: true }).waitFor();
+  });
+});
+
 describe('what happens', () => {
   test('keeps the focus near when its button goes, and is said politely', async () => {
     await page.goto(`${served.server.url}/tasks/cp-gggg`);

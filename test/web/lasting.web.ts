@@ -96,15 +96,20 @@ test('two tabs and the command line at once see the same board', async () => {
   await page.context().close();
 });
 
-test('a page without a network catches up by number: nothing lost, nothing twice, no reload', async () => {
+test('a page without a network for a minute catches up by number: nothing lost, nothing twice, no reload', async () => {
   const cwd = await repositoryWith(oneOfEach.length);
   await using served = await serveRepository(cwd);
   const { page } = await openPage(browser, served.server, '/board', TALL);
+  await page.clock.install();
+  await page.reload();
   await isNow(page, 'live');
   const seen = watch(page);
   await page.context().setOffline(true);
   await isNow(page, 'away');
   await page.getByText('No connection to the server; trying again.').waitFor();
+  // It tries again and again, in vain.
+  await page.clock.runFor(60_000);
+  await isNow(page, 'away');
   await printed(['delete', 'cp-kkkk', 'cp-mmmm', '--yes'], { cwd });
   const stories = manyStories(60).filter(({ id }) => !oneOfEach.some((one) => one.id === id));
   await tell(cwd, stories);

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { newArea, newRepository } from '../../support/cli.ts';
+import { newArea } from '../../support/cli.ts';
 import { PHONE, openBrowser, openPage } from '../../support/server/browser.ts';
 import { expectAccessible, expectFits, shoot } from '../../support/server/page-checks.ts';
 import { called, serveRepository } from '../../support/server/served-repository.ts';
@@ -26,15 +26,6 @@ interface Stats {
 }
 
 describe('the health page', () => {
-  test('says what to do before the first attempt', async () => {
-    await using served = await serveRepository(newRepository(area));
-    const { page, faults } = await openPage(browser, served.server, '/health');
-    await page.getByText('No agent worked in the last 8 weeks.').waitFor();
-    await expectAccessible(page);
-    expect(faults).toStrictEqual([]);
-    await page.context().close();
-  });
-
   test('charts have tables, and a pinned baseline stays after a reload', async () => {
     const scene = newScene(area, { sections: { landing: { policy: 'auto' } } });
     await scene.add('One', 'commit one one.txt');

@@ -59,7 +59,7 @@ describe('the history page', () => {
 
     const phone = await openPage(browser, served.server, '/history', PHONE);
     await phone.page.getByText('Actions are off here.').waitFor();
-    await phone.page.getByText('Third').waitFor();
+    await phone.page.getByRole('article').getByText('Third').waitFor();
     await expectFits(phone.page);
     await expectAccessible(phone.page);
     await shoot(phone.page, 'history-phone');
@@ -85,10 +85,10 @@ describe('the history page', () => {
     await page.getByText('wrong.jsonl is not an export of a board.').waitFor();
     await chooser.setInputFiles(file);
     await page.getByText('of ex <i>port.jsonl: event 2 of 2.').waitFor();
-    await page.getByText('Exported two').waitFor();
+    await page.getByRole('article').getByText('Exported two').waitFor();
     await page.getByRole('button', { name: 'One event back' }).click();
-    await page.getByText('Exported two').waitFor({ state: 'detached' });
-    await page.getByText('Exported one').waitFor();
+    await page.getByRole('article').getByText('Exported two').waitFor({ state: 'detached' });
+    await page.getByRole('article').getByText('Exported one').waitFor();
     // Another export of the same name begins at its own end.
     await copse(['add', 'Exported three'], { cwd: other });
     writeFileSync(file, (await copse(['export'], { cwd: other })).stdout);

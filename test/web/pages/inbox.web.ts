@@ -51,7 +51,7 @@ describe('answering', () => {
     await row(page, 'Finished work').getByRole('button').first().click();
     await open(page).getByText('1 file').waitFor();
     const approve = open(page).getByRole('button', { name: 'Approve' });
-    expect(await approve.getAttribute('title')).toMatch(
+    expect(await approve.getAttribute('data-command')).toMatch(
       /^copse review cp-\w+ --approve --head [0-9a-f]{10}$/,
     );
     await approve.click();
@@ -125,7 +125,9 @@ describe('answering', () => {
     const { page, faults } = await openPage(browser, served.server, '/inbox?task=cp-bbbb');
     await open(page).getByText('rm -rf dist').waitFor();
     const allow = open(page).getByRole('button', { name: 'Allow' });
-    await expect.poll(() => allow.getAttribute('title')).toBe('copse answer cp-bbbb allow --question q1');
+    await expect
+      .poll(() => allow.getAttribute('data-command'))
+      .toBe('copse answer cp-bbbb allow --question q1');
     await page.keyboard.press('x');
     await page.keyboard.press('a');
     await toast(page).getByText('a is no answer to cp-bbbb.').waitFor();

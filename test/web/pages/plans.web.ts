@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { newArea, newRepository } from '../../support/cli.ts';
+import { newArea } from '../../support/cli.ts';
 import { PHONE, openBrowser, openPage } from '../../support/server/browser.ts';
 import { expectAccessible, expectFits, shoot } from '../../support/server/page-checks.ts';
 import { called, serveRepository } from '../../support/server/served-repository.ts';
@@ -31,15 +31,6 @@ echo "<script>alert(1)</script>"
 `;
 
 describe('the page of plans', () => {
-  test('says what to do while there is no plan', async () => {
-    await using served = await serveRepository(newRepository(area));
-    const { page, faults } = await openPage(browser, served.server, '/plans');
-    await page.getByText('There is no plan.').waitFor();
-    await expectAccessible(page);
-    expect(faults).toStrictEqual([]);
-    await page.context().close();
-  });
-
   test('a plan has its text as text, its progress, its graph with the critical path, and what landed', async () => {
     const scene = newScene(area, { sections: { landing: { policy: 'auto' } } });
     await using served = await serveRepository(scene.folder);

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { finished, newArea, newRepository, printed, startCopse } from '../../support/cli.ts';
+import { finished, newArea, printed, startCopse } from '../../support/cli.ts';
 import { PHONE, openBrowser, openPage } from '../../support/server/browser.ts';
 import { expectAccessible, expectFits, shoot } from '../../support/server/page-checks.ts';
 import { called, serveRepository } from '../../support/server/served-repository.ts';
@@ -53,19 +53,6 @@ async function reviewed(titles: readonly string[]): Promise<{
 const queueOf = (page: Page) => page.getByRole('region', { name: 'Queue of main' });
 
 describe('the queue page', () => {
-  test('says what to do when nothing waits, on both sizes', async () => {
-    await using served = await serveRepository(newRepository(area));
-    const { page, faults } = await openPage(browser, served.server, '/queue');
-    await page.getByText('Nothing waits to land.').waitFor();
-    await expectAccessible(page);
-    const phone = await openPage(browser, served.server, '/queue', PHONE);
-    await phone.page.getByText('copse merge <task>').waitFor();
-    await expectFits(phone.page);
-    expect([...faults, ...phone.faults]).toStrictEqual([]);
-    await page.context().close();
-    await phone.page.context().close();
-  });
-
   test('a batch that fails is shown splitting until the guilty task is found', async () => {
     const { scene, ids, hold } = await reviewed([HOSTILE, 'Second', 'Third', 'Fourth']);
     const [guilty = '', second = ''] = ids;
@@ -83,8 +70,8 @@ describe('the queue page', () => {
     await shoot(page, 'queue-paused');
 
     // By keyboard; the button names its command.
-    const resume = queue.getByRole('button', { name: 'Land again' });
-    expect(await resume.getAttribute('title')).toBe('copse queue resume --land --target main');
+    const resume = queue.getByRole('button', { name: 'Resume landing' });
+    expect(await resume.getAttribute('data-command')).toBe('copse queue resume --land --target main');
     await resume.focus();
     await page.keyboard.press('Enter');
     await page.getByTestId('toast').getByText('main lands again.').waitFor();

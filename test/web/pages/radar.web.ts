@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { newArea, newRepository } from '../../support/cli.ts';
+import { newArea } from '../../support/cli.ts';
 import { PHONE, openBrowser, openPage } from '../../support/server/browser.ts';
 import { expectAccessible, expectFits, shoot } from '../../support/server/page-checks.ts';
 import { serveRepository } from '../../support/server/served-repository.ts';
@@ -21,15 +21,6 @@ const line = (text: string) =>
   `printf '1\\n${text}\\n3\\n' > a.txt; git commit --quiet --all --message="feat: ${text}"`;
 
 describe('the radar page', () => {
-  test('says what to do while no branch is live', async () => {
-    await using served = await serveRepository(newRepository(area));
-    const { page, faults } = await openPage(browser, served.server, '/radar');
-    await page.getByText('No branch is live.').waitFor();
-    await expectAccessible(page);
-    expect(faults).toStrictEqual([]);
-    await page.context().close();
-  });
-
   test('a cell of the matrix opens both diffs, by keyboard; a phone has the pairs as a list', async () => {
     const scene = newScene(area, { sections: { landing: { policy: 'review' } } });
     const hostile = 'One <script>alert(1)</script>';

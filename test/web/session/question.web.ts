@@ -80,7 +80,7 @@ test('by keyboard: deny and say why, then allow; the agent goes on each time, an
     await page.getByRole('dialog').getByRole('button', { name: 'Deny and say why' }).click();
     await asks(page).getByText('echo kept').waitFor();
     const allow = asks(page).getByRole('button', { name: 'Allow' });
-    expect(await allow.getAttribute('title')).toMatch(
+    expect(await allow.getAttribute('data-command')).toMatch(
       new RegExp(`^copse answer ${id} allow --question qu-\\w+$`),
     );
     await allow.focus();

@@ -1,13 +1,13 @@
 /** A button for an operation. It shows the command that does the same, and asks first where the operation destroys. */
 
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 
 import { type InputOf, type OperationName, type OutputOf, operationOf } from '../api/operations.ts';
-import { Problem } from '../api/problem.ts';
 import { shown } from '../../../copse/src/kernel/text.ts';
-import { useDesk } from '../store/hooks.tsx';
+import { usePerform } from './perform.ts';
 import styles from './act.module.css';
-import { type Toast, useToast } from './toasts.tsx';
+import { withCommand } from './command-line.ts';
+import type { Toast } from './toasts.tsx';
 
 interface ActProps<N extends OperationName> {
   readonly name: N;
@@ -18,10 +18,12 @@ interface ActProps<N extends OperationName> {
   readonly done: (output: OutputOf<N>) => Toast;
   readonly onDone?: () => void;
   readonly isMain?: boolean;
+  /** The command is part of the button, as wide as its place. */
+  readonly isWide?: boolean;
 }
 
 export function Act<N extends OperationName>(props: ActProps<N>) {
-  const { name, input, label, command, isMain = false } = props;
+  const { name, input, label, command, isMain = false, isWide = false } = props;
   const { destroys } = operationOf(name);
   const [isBusy, perform] = usePerform();
   const question = useRef<HTMLDialogElement>(null);
@@ -32,15 +34,16 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
         type="button"
         className={styles.act}
         data-main={isMain}
+        data-wide={isWide}
         aria-disabled={isBusy}
-        title={shown(command)}
+        {...withCommand(command)}
         onClick={() => {
           if (isBusy) return;
           if (destroys) question.current?.showModal();
           else act();
         }}
       >
-        {label}
+        {isWide ? <WithCommand label={label} command={command} /> : label}
       </button>
       {destroys && (
         <dialog ref={question} className={styles.question} aria-label={destroys.title}>
@@ -70,34 +73,12 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
   );
 }
 
-type Perform = <N extends OperationName>(
-  name: N,
-  input: InputOf<N>,
-  done: (output: OutputOf<N>) => Toast,
-  onDone?: () => void,
-) => void;
-
-/** Calls an operation and shows what came of it. */
-export function usePerform(): readonly [boolean, Perform] {
-  const { client } = useDesk();
-  const toast = useToast();
-  const [isBusy, setBusy] = useState(false);
-  const perform = async <N extends OperationName>(
-    name: N,
-    input: InputOf<N>,
-    done: (output: OutputOf<N>) => Toast,
-    onDone?: () => void,
-  ) => {
-    setBusy(true);
-    try {
-      toast(done(await client.call(name, input)));
-      onDone?.();
-    } catch (error) {
-      const next = error instanceof Problem ? error.next : [];
-      toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
-    } finally {
-      setBusy(false);
-    }
-  };
-  return [isBusy, (...given) => void perform(...given)];
+/** The description of the button has the command, so its name does not need it. */
+export function WithCommand({ label, command }: { readonly label: string; readonly command: string }) {
+  return (
+    <>
+      <span>{label}</span>
+      <code aria-hidden="true">{shown(command)}</code>
+    </>
+  );
 }

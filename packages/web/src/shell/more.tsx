@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 
 import { Dialog } from '../parts/dialog.tsx';
 import { ConnectionMark } from './connection.tsx';
+import { Icon } from './icons.tsx';
 import { isFirst, pageEntries } from './pages.ts';
 import type { Opened } from './shell.tsx';
 import styles from './shell.module.css';
@@ -21,7 +22,8 @@ export function More({ onOpen, onClose }: MoreProps) {
           .filter(({ path }) => !isFirst(path))
           .map(({ path, title }) => (
             <Link key={path} href={path} className={styles.entry}>
-              {title}
+              <Icon of={path} />
+              <span>{title}</span>
             </Link>
           ))}
       </nav>

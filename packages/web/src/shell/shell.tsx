@@ -11,6 +11,7 @@ import { PageHead } from '../parts/page-head.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { useConnection, useIsRead, useRecords } from '../store/hooks.tsx';
 import { ConnectionBanner, ConnectionMark } from './connection.tsx';
+import { Icon } from './icons.tsx';
 import { countNeeding } from './needing.ts';
 import { reloadOnceIfUnloaded } from './new-files.ts';
 import { PageBoundary } from './page-boundary.tsx';
@@ -63,8 +64,14 @@ export function Shell() {
             {pageEntries.map(({ path, title }) => (
               <PageLink key={path} path={path} title={title} location={location} />
             ))}
-            <button type="button" className={styles.more} onClick={() => setOpened('more')}>
-              More
+            <button
+              type="button"
+              className={styles.more}
+              data-current={pageEntries.some(({ path }) => !isFirst(path) && location.startsWith(path))}
+              onClick={() => setOpened('more')}
+            >
+              <Icon of="more" />
+              <span>More</span>
             </button>
             <div className={styles.foot}>
               <button type="button" className={styles.tool} onClick={() => setOpened('palette')}>
@@ -187,7 +194,8 @@ function PageLink({ path, title, location }: PageLinkProps) {
       data-first={isFirst(path)}
       aria-current={location.startsWith(path) ? 'page' : undefined}
     >
-      {title}
+      <Icon of={path} />
+      <span>{title}</span>
       {path === '/inbox' && <NeedingCount />}
     </Link>
   );

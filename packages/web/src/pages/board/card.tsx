@@ -78,9 +78,11 @@ export const Card = memo(function Card({ task, session, agent, facts, now, isRow
       )}
       {(why !== '' || isLater(state.status)) && <p className={styles.why}>{why}</p>}
       {next !== null && (
-        <Suspense fallback={<ComingStep command={next} />}>
-          <NextStep command={next} task={task} session={session} />
-        </Suspense>
+        <div className={styles.next}>
+          <Suspense fallback={<ComingStep command={next} />}>
+            <NextStep command={next} task={task} session={session} />
+          </Suspense>
+        </div>
       )}
     </article>
   );
@@ -89,10 +91,9 @@ export const Card = memo(function Card({ task, session, agent, facts, now, isRow
 /** As large as the button that comes. */
 function ComingStep({ command }: { readonly command: string }) {
   return (
-    <div className={styles.next}>
-      <span className={styles.step}>…</span>
-      <code>{command}</code>
-    </div>
+    <p className={styles.coming}>
+      <code>{shown(command)}</code>
+    </p>
   );
 }
 

@@ -4,6 +4,7 @@ import type { RefObject } from 'react';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { taskStatuses } from '../../../../copse/src/tasks/rules/task.ts';
+import { withCommand } from '../../parts/command-line.ts';
 import { PageHead } from '../../parts/page-head.tsx';
 import { statusWord } from '../../parts/status-word.ts';
 import { useRecords } from '../../store/hooks.tsx';
@@ -74,7 +75,7 @@ export function FilterBar({ filters, onChange, agents, search, onAdd }: FilterBa
       >
         {view === 'list' ? 'Columns' : 'List'}
       </button>
-      <button type="button" className={styles.main} title='copse add "…"' onClick={onAdd}>
+      <button type="button" className={styles.main} {...withCommand('copse add "…"')} onClick={onAdd}>
         Add a task
       </button>
     </PageHead>

@@ -8,7 +8,8 @@ import { eventClause } from '../../../../copse/src/explain/rules/event-sentences
 import { readEventView } from '../../../../copse/src/operations/views/data-view.ts';
 import { eventPages } from '../../api/events.ts';
 import { brief } from '../../parts/clipped.ts';
-import { useDesk } from '../../store/hooks.tsx';
+import { momentText } from '../../parts/moment.ts';
+import { useDesk, useRecords } from '../../store/hooks.tsx';
 import type { NumberedEvent } from '../../store/world.ts';
 import styles from './board.module.css';
 
@@ -26,24 +27,40 @@ const MOST = 20;
 const LOOKED_AT = 200;
 
 export default function News() {
-  const news = useNews();
-  if (news.length === 0) return null;
+  const { news, isRead } = useNews();
+  const tasks = useRecords('task');
+  // Its place is kept: what is above must not move when the first comes.
+  if (news.length === 0)
+    return (
+      <p className={styles.news}>{isRead && 'No news yet: crashes, questions and landings appear here.'}</p>
+    );
   return (
     <ol className={styles.news} aria-label="News, newest first">
       {news.map(({ number, event }) => (
         <li key={number} data-kind={event.type}>
+          <time dateTime={new Date(event.at).toISOString()}>{timeText(event.at)}</time>{' '}
           <span aria-hidden="true">{MARKS[event.type]}</span>{' '}
-          <Link href={`/tasks/${event.id}`}>{event.id}</Link> {brief(eventClause(event))}{' '}
-          <time>{new Date(event.at).toLocaleTimeString()}</time>
+          <p>
+            <Link href={`/tasks/${event.id}`}>{brief(tasks.get(event.id)?.title ?? event.id)}</Link>{' '}
+            {brief(eventClause(event))}
+          </p>
         </li>
       ))}
     </ol>
   );
 }
 
-function useNews(): readonly NumberedEvent[] {
+/** The day only if it is not today. */
+function timeText(at: number): string {
+  const isToday = new Date(at).toDateString() === new Date().toDateString();
+  const time = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+  return isToday ? new Date(at).toLocaleTimeString(undefined, time) : momentText(new Date(at).toISOString());
+}
+
+function useNews(): { readonly news: readonly NumberedEvent[]; readonly isRead: boolean } {
   const { client, live } = useDesk();
   const [news, setNews] = useState<readonly NumberedEvent[]>([]);
+  const [isRead, setRead] = useState(false);
   useEffect(() => {
     const add = (events: readonly NumberedEvent[]) => {
       const found = events.filter(({ event }) => MARKS[event.type] !== undefined);
@@ -59,6 +76,7 @@ function useNews(): readonly NumberedEvent[] {
       const input = { last: LOOKED_AT, limit: LOOKED_AT };
       for await (const { events } of eventPages(client, input, { signal: before.signal }))
         add(events.map((viewed) => ({ number: viewed.number, event: readEventView(viewed) })));
+      setRead(true);
     };
     // The cards above say what is true now; the news begin with the next event.
     readOn().catch(() => {});
@@ -67,5 +85,5 @@ function useNews(): readonly NumberedEvent[] {
       before.abort();
     };
   }, [client, live]);
-  return news;
+  return { news, isRead };
 }

@@ -4,10 +4,11 @@ import { Link } from 'wouter';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
-import { Act } from '../../parts/act.tsx';
+import { Act, WithCommand } from '../../parts/act.tsx';
+import actStyles from '../../parts/act.module.css';
+import { withCommand } from '../../parts/command-line.ts';
 import { operationOfCommand } from '../../parts/task-operations.ts';
 import { useToast } from '../../parts/toasts.tsx';
-import styles from './card.module.css';
 
 interface NextStepProps {
   readonly command: string;
@@ -17,10 +18,10 @@ interface NextStepProps {
 
 const PAGES: Readonly<Record<string, string>> = {
   review: 'Review',
-  logs: 'Look at its output',
+  logs: 'See its output',
   show: 'Open',
   why: 'Open',
-  diff: 'Look at the change',
+  diff: 'See the change',
   attach: 'Open',
 };
 
@@ -30,44 +31,41 @@ export default function NextStep({ command, task, session }: NextStepProps) {
   const operation = operationOfCommand(command, facts);
   if (operation !== undefined)
     return (
-      <div className={styles.next}>
-        <Act
-          name={operation.name}
-          input={operation.input(facts, '')}
-          label={operation.label}
-          command={command}
-          done={() => ({ text: `${task.id} ${operation.done}.` })}
-        />
-        <code>{command}</code>
-      </div>
+      <Act
+        name={operation.name}
+        input={operation.input(facts, '')}
+        label={operation.label}
+        command={command}
+        isWide
+        done={() => ({ text: `${task.id} ${operation.done}.` })}
+      />
     );
   const [, verb = ''] = /^copse (\w+) \S+$/.exec(command) ?? [];
   // It needs words of a person, which the inbox asks for.
   const isAnswer = command.includes('…') || verb === 'answer';
   const label = isAnswer ? 'Answer' : PAGES[verb];
+  if (label === undefined)
+    return (
+      <button
+        type="button"
+        className={actStyles.act}
+        data-wide="true"
+        {...withCommand(command)}
+        onClick={() => void copy(command).then((text) => toast({ text, next: [command] }))}
+      >
+        <WithCommand label="Copy" command={command} />
+      </button>
+    );
   return (
-    <div className={styles.next}>
-      {label === undefined ? (
-        <button
-          type="button"
-          className={styles.step}
-          title={command}
-          onClick={() => void copy(command).then((text) => toast({ text, next: [command] }))}
-        >
-          Copy the command
-        </button>
-      ) : (
-        <Link
-          href={isAnswer ? `/inbox?task=${task.id}` : `/tasks/${task.id}`}
-          className={styles.step}
-          title={command}
-          draggable={false}
-        >
-          {label}
-        </Link>
-      )}
-      <code>{command}</code>
-    </div>
+    <Link
+      href={isAnswer ? `/inbox?task=${task.id}` : `/tasks/${task.id}`}
+      className={actStyles.act}
+      data-wide="true"
+      {...withCommand(command)}
+      draggable={false}
+    >
+      <WithCommand label={label} command={command} />
+    </Link>
   );
 }
 

@@ -5,7 +5,7 @@ import { VList, type VListHandle } from 'virtua';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
-import { usePerform } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { useNow } from '../../parts/now.ts';
 import { Empty, NotReadYet } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';
@@ -111,8 +111,12 @@ export default function BoardPage() {
           )}
         </section>
       )}
+      {tasks.size > 0 && (
+        <Suspense fallback={<p className={styles.news} />}>
+          <News />
+        </Suspense>
+      )}
       <Suspense fallback={null}>
-        {tasks.size > 0 && <News />}
         {isAdding && <AddTask agents={agents} onClose={() => setAdding(false)} />}
       </Suspense>
     </div>

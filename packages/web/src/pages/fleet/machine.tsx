@@ -6,6 +6,7 @@ import { shown } from '../../../../copse/src/kernel/text.ts';
 import { spanText } from '../../../../copse/src/kernel/time.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { Act } from '../../parts/act.tsx';
+import { withCommand } from '../../parts/command-line.ts';
 import { momentText } from '../../parts/moment.ts';
 import { Drain } from './drain.tsx';
 import styles from './fleet.module.css';
@@ -86,7 +87,7 @@ function MachineActs({ node }: { readonly node: Node }) {
   return (
     <div className={styles.buttons} ref={opener}>
       {node.drain === null ? (
-        <button type="button" title={`copse node drain ${word}`} onClick={() => setOpened('drain')}>
+        <button type="button" {...withCommand(`copse node drain ${word}`)} onClick={() => setOpened('drain')}>
           Drain …
         </button>
       ) : (
@@ -99,7 +100,11 @@ function MachineActs({ node }: { readonly node: Node }) {
           isMain
         />
       )}
-      <button type="button" title={`copse node rename ${word} <name>`} onClick={() => setOpened('rename')}>
+      <button
+        type="button"
+        {...withCommand(`copse node rename ${word} <name>`)}
+        onClick={() => setOpened('rename')}
+      >
         Rename …
       </button>
       <Act

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { usePerform } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import styles from './fleet.module.css';
 import type { Node } from './machine.tsx';
 

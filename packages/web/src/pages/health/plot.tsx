@@ -18,6 +18,8 @@ const LEAST_TOP = { count: 1, time: 60_000, share: 0.1, dollars: 1 } as const;
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 const COLOURS = ['--working', '--landing'] as const;
 
+const HALF_DAY_S = 43_200;
+
 export default function Plot({ chart, pinned }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const isDark = useDark();
@@ -71,7 +73,11 @@ function optionsOf(chart: Chart, pinned: number | null, element: HTMLElement): U
         values: (_, splits) => splits.map((split) => amountText(split, chart.unit)),
       },
     ],
-    scales: { y: { range: (_, __, most) => [0, Math.max(most * 1.1, LEAST_TOP[chart.unit])] } },
+    scales: {
+      // The first and the last day have room for a whole bar.
+      x: { range: (_, first, last) => [first - HALF_DAY_S, last + HALF_DAY_S] },
+      y: { range: (_, __, most) => [0, Math.max(most * 1.1, LEAST_TOP[chart.unit])] },
+    },
     series: [
       { value: (_, at) => (at === null ? '' : new Date(at * 1_000).toLocaleDateString()) },
       ...chart.lines.map(({ name }, index) => {

@@ -20,7 +20,7 @@ interface SliderProps {
 export function Slider({ last, wanted, way, moment, onChange }: SliderProps) {
   const [slider, field] = [useId(), useId()];
   const move = (number: number) => onChange(Math.min(last, Math.max(0, Math.round(number) || 0)));
-  const text = moment?.event === undefined ? 'before the first event' : sentenceOf(moment.event);
+  const text = moment?.event === undefined ? 'before the first event' : sentenceOf(moment, moment.event);
   return (
     <div className={styles.slider}>
       <label htmlFor={slider}>Event</label>
@@ -66,11 +66,13 @@ export function Slider({ last, wanted, way, moment, onChange }: SliderProps) {
 }
 
 /** An event of a newer Copse has no sentence here. */
-function sentenceOf({ event }: NumberedEvent): string {
+function sentenceOf({ world }: Moment, { event }: NumberedEvent): string {
   const at = new Date(event.at).toLocaleString();
+  const title = world.task.get(event.id)?.title;
+  const about = title === undefined ? '' : ` · ${brief(title)}`;
   try {
-    return `${at} · ${event.id} ${brief(eventClause(event))}`;
+    return `${at} · ${event.id} ${brief(eventClause(event))}${about}`;
   } catch {
-    return `${at} · ${event.id} ${event.type}`;
+    return `${at} · ${event.id} ${event.type}${about}`;
   }
 }

@@ -14,6 +14,7 @@ import {
 import { capitalised } from '../../../../copse/src/explain/rules/status.ts';
 import { timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
+import { withCommand } from '../../parts/command-line.ts';
 import { useNow } from '../../parts/now.ts';
 import { useToast } from '../../parts/toasts.tsx';
 import { type GivenAnswer, type Need, type ShownNeed, commandOfAnswer } from './answering.ts';
@@ -168,7 +169,7 @@ function Answers({ need, shown: about, isReady, onChoose }: AnswersProps) {
           data-main={index === 0 && answer !== 'cancel'}
           data-danger={answer === 'cancel'}
           aria-disabled={!isReady}
-          title={commandOfAnswer({ ...about, answer, text: '' })}
+          {...withCommand(commandOfAnswer({ ...about, answer, text: '' }))}
           onClick={() => onChoose(answer)}
         >
           {capitalised(answerWords[answer].label)} <kbd aria-hidden="true">{key}</kbd>

@@ -130,7 +130,8 @@ function TaskList({ plan, critical }: { readonly plan: Shown; readonly critical:
   );
 }
 
-function Landed({ plan: { landed } }: { readonly plan: Shown }) {
+function Landed({ plan: { landed, tasks } }: { readonly plan: Shown }) {
+  const titles = new Map(tasks.map(({ id, title }) => [id, title]));
   if (landed.length === 0) return null;
   return (
     <section aria-label="Landed commits">
@@ -139,9 +140,11 @@ function Landed({ plan: { landed } }: { readonly plan: Shown }) {
         {landed.map(({ task, commit, at }) => (
           <li key={commit}>
             <Link href={`/tasks/${task}`}>
-              <code>{commit.slice(0, 10)}</code> {task}
+              <code>{task}</code> {shown(titles.get(task) ?? '')}
             </Link>
-            <span>{momentText(at)}</span>
+            <span>
+              <code>{commit.slice(0, 10)}</code> · {momentText(at)}
+            </span>
           </li>
         ))}
       </ul>

@@ -43,7 +43,7 @@ export function Resume({ target, what }: { readonly target: string; readonly wha
     <Act
       name="queue.resume"
       input={isLanding ? { target, land: true } : { target, accept: true }}
-      label={isLanding ? 'Land again' : 'Accept tasks again'}
+      label={isLanding ? 'Resume landing' : 'Accept tasks again'}
       command={`copse queue resume --${what} --target ${shellWord(target)}`}
       done={() => ({ text: isLanding ? `${target} lands again.` : `${target} accepts tasks again.` })}
       isMain

@@ -5,10 +5,13 @@ import { Link } from 'wouter';
 import { age } from '../../../../copse/src/explain/rules/amounts.ts';
 import { timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { spanText } from '../../../../copse/src/kernel/time.ts';
+import { brief } from '../../parts/clipped.ts';
+import { useRecords } from '../../store/hooks.tsx';
 import type { Queue } from './page.tsx';
 import styles from './queue.module.css';
 
 export function Figures({ queue }: { readonly queue: Queue }) {
+  const tasks = useRecords('task');
   const { landedLastHour, p50Ms, p95Ms, checksPerLanded, oldestMs } = queue.figures;
   const span = (ms: number | null) => (ms === null ? '–' : spanText(ms));
   const figures: readonly (readonly [string, string])[] = [
@@ -33,8 +36,11 @@ export function Figures({ queue }: { readonly queue: Queue }) {
         <ul className={styles.landed} aria-label="Landed last">
           {queue.landed.map(({ landing, task, commit, at, tookMs, isVerified }) => (
             <li key={landing}>
-              <span aria-hidden="true">✓</span> <Link href={`/tasks/${task}`}>{task}</Link> landed{' '}
-              {age(timestamp(Date.parse(at)), timestamp(Date.now()))} ago as{' '}
+              <span aria-hidden="true">✓</span>{' '}
+              <Link href={`/tasks/${task}`}>
+                <span className={styles.id}>{task}</span> {brief(tasks.get(task)?.title ?? '')}
+              </Link>{' '}
+              landed {age(timestamp(Date.parse(at)), timestamp(Date.now()))} ago as{' '}
               <code>{commit.slice(0, 10)}</code>, {isVerified ? 'checked' : 'without checks'},{' '}
               {spanText(tookMs)} after it was queued
             </li>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { spanText } from '../../../../copse/src/kernel/time.ts';
+import { useRecords } from '../../store/hooks.tsx';
 import { type Bar, axisMarks, planLanes } from './lane-plan.ts';
 import type { Queue } from './page.tsx';
 import styles from './queue.module.css';
@@ -18,6 +19,8 @@ const LOOKS: Readonly<Record<Bar['ending'], readonly [glyph: string, word: strin
 
 export function Lanes({ queue }: { readonly queue: Queue }) {
   const now = useNow(queue.checks.length > 0 ? 1_000 : 15_000);
+  const tasks = useRecords('task');
+  const titleOf = (task: string) => shown(tasks.get(task)?.title ?? '');
   const { lanes, from, to } = planLanes(queue, now);
   const bars = lanes.flatMap((lane) => lane.bars).toSorted((a, b) => b.run.run - a.run.run);
   if (bars.length === 0) return <p className={styles.quiet}>No check ran in the last hour.</p>;
@@ -29,7 +32,12 @@ export function Lanes({ queue }: { readonly queue: Queue }) {
             <span className={styles.slot}>slot {slot}</span>
             <div className={styles.track} style={{ height: `${Math.max(40, rows * 24)}px` }}>
               {own.map((bar) => (
-                <BarOfRun key={`${bar.run.run} ${bar.run.since}`} bar={bar} title={sentenceOf(bar, now)} />
+                <BarOfRun
+                  key={`${bar.run.run} ${bar.run.since}`}
+                  bar={bar}
+                  title={sentenceOf(bar, now)}
+                  titleOf={titleOf}
+                />
               ))}
             </div>
           </div>
@@ -61,7 +69,13 @@ export function Lanes({ queue }: { readonly queue: Queue }) {
   );
 }
 
-function BarOfRun({ bar, title }: { readonly bar: Bar; readonly title: string }) {
+interface BarProps {
+  readonly bar: Bar;
+  readonly title: string;
+  readonly titleOf: (task: string) => string;
+}
+
+function BarOfRun({ bar, title, titleOf }: BarProps) {
   const { run, ending, left, width, top, height } = bar;
   const place = {
     left: `${left * 100}%`,
@@ -77,7 +91,11 @@ function BarOfRun({ bar, title }: { readonly bar: Bar; readonly title: string })
           {run.about.length === 0 ? (
             <i>{shown(run.says)}</i>
           ) : (
-            run.about.map((task) => <i key={task}>{task}</i>)
+            run.about.map((task) => (
+              <i key={task}>
+                {task} <b>{titleOf(task)}</b>
+              </i>
+            ))
           )}
         </span>
       </div>

@@ -4,7 +4,9 @@ import { useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 
 import { isAllowed, statusCommands } from '../../../../copse/src/tasks/rules/task.ts';
-import { Act, usePerform } from '../../parts/act.tsx';
+import { Act } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
+import { withCommand } from '../../parts/command-line.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import { AskText, Dialog } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
@@ -32,7 +34,12 @@ export function Actions({ task }: { readonly task: ShownTask }) {
   return (
     <section className={styles.actions} aria-label="Actions">
       {first.map((verb, at) => (
-        <ActionButton key={verb} verb={verb} task={task} isMain={at === 0 && task.status !== 'done'} />
+        <ActionButton
+          key={verb}
+          verb={verb}
+          task={task}
+          isMain={at === 0 && WAITS_FOR_A_PERSON.has(task.status)}
+        />
       ))}
       {others.length > 0 && (
         <details>
@@ -47,6 +54,16 @@ export function Actions({ task }: { readonly task: ShownTask }) {
     </section>
   );
 }
+
+/** Others go on without one: nothing is the usual thing to do. */
+const WAITS_FOR_A_PERSON: ReadonlySet<ShownTask['status']> = new Set([
+  'ready',
+  'paused',
+  'stuck',
+  'in_review',
+  'needs_attention',
+  'failed',
+]);
 
 function likelyVerbs(task: ShownTask): readonly Verb[] {
   return statusCommands(task.status).filter((verb): verb is Verb => isVerb(verb) && isPossible(verb, task));
@@ -107,8 +124,12 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
           type="button"
           className={styles.button}
           data-main={isMain}
-          title={command}
-          onClick={() => setSearch({ part: 'changes' })}
+          {...withCommand(command)}
+          onClick={() => {
+            setSearch({ part: 'changes' });
+            // Files, differences and the answer fit on one screen.
+            document.querySelector('#part')?.scrollIntoView({ block: 'start' });
+          }}
         >
           {label ?? 'Review the changes'}
         </button>
@@ -239,12 +260,12 @@ function Move({ id, label }: { readonly id: string; readonly label: string }) {
       dialog={dialog}
       label={label}
       command={`copse move ${id} --to …`}
-      title={`Move ${id} to another node`}
+      title={`Move ${id} to another machine`}
       isBusy={isBusy}
       onSubmit={() => perform('task.move', { task: id, to: chosen }, () => ({ text: `${id} moves.` }))}
     >
       <label>
-        Node{' '}
+        Machine{' '}
         <select value={chosen} onChange={({ target }) => setTo(target.value)}>
           {nodes.map(({ id: node, name }) => (
             <option key={node} value={node}>

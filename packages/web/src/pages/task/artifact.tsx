@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { sizeText } from '../../../../copse/src/explain/rules/amounts.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { Problem } from '../../api/problem.ts';
+import { withCommand } from '../../parts/command-line.ts';
 import { useToast } from '../../parts/toasts.tsx';
 import { useDesk } from '../../store/hooks.tsx';
 import {
@@ -86,7 +87,7 @@ function Content({ id, name, bytes }: ContentProps) {
             type="button"
             className={styles.more}
             aria-disabled={isBusy}
-            title={`copse artifact show ${id}`}
+            {...withCommand(`copse artifact show ${id}`)}
             onClick={() => isBusy || void showMore()}
           >
             {most === 0 ? 'Show its content' : 'Show more'}
@@ -96,7 +97,7 @@ function Content({ id, name, bytes }: ContentProps) {
           type="button"
           className={styles.more}
           aria-disabled={isBusy}
-          title={`copse artifact get ${id}`}
+          {...withCommand(`copse artifact get ${id}`)}
           onClick={() => isBusy || void save()}
         >
           {isBusy ? 'Reading …' : 'Save the file'}

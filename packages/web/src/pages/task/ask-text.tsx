@@ -2,6 +2,7 @@
 
 import { type ReactNode, type RefObject, useId, useRef, useState } from 'react';
 
+import { withCommand } from '../../parts/command-line.ts';
 import styles from './task.module.css';
 
 interface DialogProps {
@@ -39,7 +40,7 @@ export function Dialog({
         className={styles.button}
         data-main={isMain}
         aria-disabled={isBusy}
-        title={command}
+        {...withCommand(command)}
         onClick={() => {
           if (isBusy) return;
           onOpen?.();

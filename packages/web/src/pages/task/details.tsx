@@ -5,6 +5,8 @@ import { Link } from 'wouter';
 import { dollarsText, tokensText } from '../../../../copse/src/explain/rules/amounts.ts';
 import { tokensOf } from '../../../../copse/src/kernel/usage.ts';
 import { brief, clipped } from '../../parts/clipped.ts';
+import { statusWord } from '../../parts/status-word.ts';
+import { useRecords } from '../../store/hooks.tsx';
 import { ArtifactEntry } from './artifact.tsx';
 import type { ShownTask } from './page.tsx';
 import { Since } from './since.tsx';
@@ -80,17 +82,27 @@ export function Details({ task }: { readonly task: ShownTask }) {
 }
 
 function TaskLinks({ title, ids }: { readonly title: string; readonly ids: readonly string[] }) {
+  const tasks = useRecords('task');
   if (ids.length === 0) return null;
   return (
     <section>
       <h2>{title}</h2>
-      <p>
-        {ids.map((id) => (
-          <Link key={id} href={`/tasks/${id}`} className={styles.link}>
-            {id}
-          </Link>
-        ))}
-      </p>
+      <ul>
+        {ids.map((id) => {
+          const task = tasks.get(id);
+          return (
+            <li key={id}>
+              <Link href={`/tasks/${id}`} className={styles.link}>
+                {brief(task?.title ?? id)}
+              </Link>
+              <span className={styles.faint}>
+                {id}
+                {task && ` · ${statusWord(task.state.status)}`}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
     </section>
   );
 }

@@ -58,7 +58,7 @@ export function Head({ task, why }: HeadProps) {
         )}
         {nodeName !== undefined && (
           <div>
-            <dt>Node</dt>
+            <dt>Machine</dt>
             <dd>{shown(nodeName)}</dd>
           </div>
         )}
@@ -81,7 +81,6 @@ export function Head({ task, why }: HeadProps) {
       )}
       <Question task={task} />
       <Why task={task} answer={why} />
-      <Actions task={task} />
     </header>
   );
 }
@@ -116,6 +115,7 @@ function Why({
           ))}
         </ul>
       )}
+      <Actions task={task} />
     </section>
   );
 }

@@ -4,7 +4,8 @@ import { useRef, useState } from 'react';
 
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { Act, usePerform } from '../../parts/act.tsx';
+import { Act } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { AskText } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
 import { questionShown } from './question-shown.ts';

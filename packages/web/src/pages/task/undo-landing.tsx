@@ -5,7 +5,7 @@ import { useRef, useState } from 'react';
 import { counted, shown, shownPath } from '../../../../copse/src/kernel/text.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { Problem } from '../../api/problem.ts';
-import { usePerform } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { useDesk } from '../../store/hooks.tsx';
 import { Dialog } from './ask-text.tsx';
 import styles from './task.module.css';

@@ -7,7 +7,7 @@ import { useLocation } from 'wouter';
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { statusPredicate } from '../../../../copse/src/tasks/rules/task.ts';
 import { operationOf } from '../../api/operations.ts';
-import { usePerform } from '../../parts/act.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useOpenTask } from '../../parts/open-task.ts';
 import { type TaskFacts, type TaskOperation, taskOperations } from '../../parts/task-operations.ts';

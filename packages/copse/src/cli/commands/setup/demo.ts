@@ -18,7 +18,10 @@ import type { BoardEvent } from '../../../board/rules/event.ts';
 import { type BranchName, type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { printEpilogue, printPrologue } from '../../screen/demo-texts.ts';
-import { fail } from '../../../operations/failure.ts';
+import { fail, orFail } from '../../../operations/failure.ts';
+import { joinNode, staySeen } from '../../../machines/act/join.ts';
+import { arrivalOf } from '../../../compose/node-facts.ts';
+import { toldBy } from '../nodes/node-options.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
 import { type Dashboard, startDashboard } from '../server/dashboard.ts';
@@ -54,6 +57,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   printPrologue(cli, folder);
   await withRun(own, { asNode: true }, async (context) => {
     const person = authorFrom(own.env);
+    orFail(await joinNode(context, arrivalOf(own, context, toldBy(cli, {}))));
     const tasks = await addTasks({ ...context, by: person });
     const dashboard = options.dashboard
       ? await startDashboard(own, { isOpened: cli.output.isTerminal })
@@ -132,11 +136,13 @@ async function perform(
     if (event.type === 'task.stuck') demo.answerQuestions().catch(onError);
   });
   told.catch(onError);
+  const seen = staySeen(context, telling.signal);
+  seen.catch(onError);
   try {
     return await demo.perform();
   } finally {
     telling.abort();
-    await told;
+    await Promise.all([told, seen]);
     await view.close();
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);

@@ -4,7 +4,8 @@ import { type ReactNode, useId, useState } from 'react';
 
 import { counted, shown } from '../../../../../copse/src/kernel/text.ts';
 import { reviewComment } from '../../../../../copse/src/review/rules/line-comments.ts';
-import { usePerform } from '../../../parts/act.tsx';
+import { usePerform } from '../../../parts/perform.ts';
+import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useDesk } from '../../../store/hooks.tsx';
 import { Problem } from '../../../api/problem.ts';
@@ -79,60 +80,62 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
   return (
     <section className={styles.answer} aria-label="Your answer">
       {others}
-      <label htmlFor={field}>A comment on the whole</label>
-      <textarea
-        id={field}
-        rows={2}
-        value={comment}
-        onChange={({ target }) => keep(() => ({ comment: target.value }))}
-      />
       {drafts.length > 0 && (
         <details>
           <summary>{`${counted(drafts.length, 'comment')} on lines: what its agent gets`}</summary>
           <pre className={taskStyles.text}>{shown(text)}</pre>
         </details>
       )}
-      <div className={taskStyles.others}>
-        {status === 'in_review' && canApprove && (
+      <label htmlFor={field}>A comment on the whole</label>
+      <div className={styles.say}>
+        <textarea
+          id={field}
+          rows={2}
+          value={comment}
+          onChange={({ target }) => keep(() => ({ comment: target.value }))}
+        />
+        <div className={taskStyles.others}>
+          {status === 'in_review' && canApprove && (
+            <button
+              type="button"
+              className={taskStyles.button}
+              data-main={drafts.length === 0}
+              aria-disabled={isBusy || isApproving}
+              {...withCommand(`copse review ${id} --approve --head ${head.slice(0, 10)}`)}
+              onClick={() => void approve()}
+            >
+              {`Approve ${head.slice(0, 10)}`}
+            </button>
+          )}
           <button
             type="button"
             className={taskStyles.button}
-            data-main={drafts.length === 0}
-            aria-disabled={isBusy || isApproving}
-            title={`copse review ${id} --approve --head ${head.slice(0, 10)}`}
-            onClick={() => void approve()}
+            data-main={drafts.length > 0}
+            aria-disabled={isBusy || text.trim() === ''}
+            {...withCommand(`copse review ${id} --send-back "…"`)}
+            onClick={() => {
+              if (isBusy || text.trim() === '') return;
+              perform(
+                'review.send_back',
+                {
+                  task: id,
+                  ...(comment.trim() !== '' && { comment }),
+                  lines,
+                  ...(of !== undefined && { head: of }),
+                },
+                ({ agent }) => ({
+                  text:
+                    agent === null
+                      ? `Sent back: ${id} waits for a free agent.`
+                      : `Sent back: ${agent} goes on.`,
+                }),
+                () => keep((now) => withoutSent(now, { drafts, comment })),
+              );
+            }}
           >
-            {`Approve ${head.slice(0, 10)}`}
+            {drafts.length === 0 ? 'Send back' : `Send back with ${counted(drafts.length, 'comment')}`}
           </button>
-        )}
-        <button
-          type="button"
-          className={taskStyles.button}
-          data-main={drafts.length > 0}
-          aria-disabled={isBusy || text.trim() === ''}
-          title={`copse review ${id} --send-back "…"`}
-          onClick={() => {
-            if (isBusy || text.trim() === '') return;
-            perform(
-              'review.send_back',
-              {
-                task: id,
-                ...(comment.trim() !== '' && { comment }),
-                lines,
-                ...(of !== undefined && { head: of }),
-              },
-              ({ agent }) => ({
-                text:
-                  agent === null
-                    ? `Sent back: ${id} waits for a free agent.`
-                    : `Sent back: ${agent} goes on.`,
-              }),
-              () => keep((now) => withoutSent(now, { drafts, comment })),
-            );
-          }}
-        >
-          {drafts.length === 0 ? 'Send back' : `Send back with ${counted(drafts.length, 'comment')}`}
-        </button>
+        </div>
       </div>
     </section>
   );

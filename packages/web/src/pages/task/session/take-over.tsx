@@ -7,7 +7,8 @@ import { type RefObject, useCallback, useRef, useState } from 'react';
 
 import { personName } from '../../../../../copse/src/agents/rules/session/take-over.ts';
 import { shown } from '../../../../../copse/src/kernel/text.ts';
-import { usePerform } from '../../../parts/act.tsx';
+import { usePerform } from '../../../parts/perform.ts';
+import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useRecords } from '../../../store/hooks.tsx';
 import type { ShownTask } from '../page.tsx';
@@ -76,7 +77,7 @@ export function TakeOverBar({ id, takeOver }: { readonly id: string; readonly ta
           type="button"
           className={taskStyles.button}
           aria-disabled={isBusy}
-          title={`copse take-over ${id}`}
+          {...withCommand(`copse take-over ${id}`)}
           onClick={() => isBusy || take()}
         >
           {holder === undefined ? 'Take over' : 'Type here too'}
@@ -89,7 +90,7 @@ export function TakeOverBar({ id, takeOver }: { readonly id: string; readonly ta
           className={taskStyles.button}
           data-main={mayType}
           aria-disabled={isBusy}
-          title={`copse give-back ${id}`}
+          {...withCommand(`copse give-back ${id}`)}
           onClick={() => isBusy || giveBack()}
         >
           Give back

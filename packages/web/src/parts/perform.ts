@@ -1,0 +1,39 @@
+/** Calls an operation and shows what came of it. Apart from its buttons, which the first paint of the board does not need. */
+
+import { useState } from 'react';
+
+import type { InputOf, OperationName, OutputOf } from '../api/operations.ts';
+import { Problem } from '../api/problem.ts';
+import { useDesk } from '../store/hooks.tsx';
+import { type Toast, useToast } from './toasts.tsx';
+
+type Perform = <N extends OperationName>(
+  name: N,
+  input: InputOf<N>,
+  done: (output: OutputOf<N>) => Toast,
+  onDone?: () => void,
+) => void;
+
+export function usePerform(): readonly [boolean, Perform] {
+  const { client } = useDesk();
+  const toast = useToast();
+  const [isBusy, setBusy] = useState(false);
+  const perform = async <N extends OperationName>(
+    name: N,
+    input: InputOf<N>,
+    done: (output: OutputOf<N>) => Toast,
+    onDone?: () => void,
+  ) => {
+    setBusy(true);
+    try {
+      toast(done(await client.call(name, input)));
+      onDone?.();
+    } catch (error) {
+      const next = error instanceof Problem ? error.next : [];
+      toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return [isBusy, (...given) => void perform(...given)];
+}
