@@ -79,7 +79,7 @@ export const Card = memo(function Card({ task, session, agent, facts, now, isRow
       {(why !== '' || isLater(state.status)) && <p className={styles.why}>{why}</p>}
       {next !== null && (
         <div className={styles.next}>
-          <Suspense fallback={<ComingStep command={next} />}>
+          <Suspense fallback={<p className={styles.coming} />}>
             <NextStep command={next} task={task} session={session} />
           </Suspense>
         </div>
@@ -87,15 +87,6 @@ export const Card = memo(function Card({ task, session, agent, facts, now, isRow
     </article>
   );
 });
-
-/** As large as the button that comes. */
-function ComingStep({ command }: { readonly command: string }) {
-  return (
-    <p className={styles.coming}>
-      <code>{shown(command)}</code>
-    </p>
-  );
-}
 
 /** A glyph and words: never a colour alone. */
 function Radar({ kind, others }: RadarMark) {
