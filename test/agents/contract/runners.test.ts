@@ -182,16 +182,9 @@ describe('a runner that is started', () => {
     'inherits no open file of its starter: a reader of that file does not wait for the runner',
     async () => {
       const place = newPlace();
-      const parent = spawn(process.execPath, starterArguments(place).slice(1), {
-        // A low number and one that Node itself would hand on.
-        stdio: [
-          'ignore',
-          'pipe',
-          'inherit',
-          'pipe',
-          ...Array.from({ length: 30 }, () => 'ignore' as const),
-          'pipe',
-        ],
+      // A low number and one that Node itself would hand on.
+      const parent = spawn('bash', ['-c', 'exec 34>&3 "$@"', 'bash', ...starterArguments(place)], {
+        stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
       });
       const closed = new Promise((resolve) => parent.once('close', resolve));
       const { pid, files } = await saidBy(place);

@@ -257,7 +257,7 @@ test('a line that an agent lands in copse.yml is named in review and runs for no
   const id = await scene.add('plants', `cp '${planted}' copse.yml; commit planted planted.txt`);
   await scene.up();
   expect(await printed(['review', id, '--stat'], scene.at)).toContain(
-    'changes copse.yml (agents, commands, checks and notifications); after landing',
+    'changes copse.yml (agents, commands, checks and notifications); Copse uses that after it landed and you ran: copse config accept',
   );
   await scene.merge(id);
   expect(readFileSync(path.join(scene.folder, 'copse.yml'), 'utf8')).toContain(trap);

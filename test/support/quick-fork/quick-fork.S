@@ -1,7 +1,8 @@
 /*
  * fork() as vfork(): the child uses the memory of its parent, whose thread waits until the child has become another program.
- * libuv, which calls fork() to start programs, does nothing in the child that the parent would notice, but for one thing:
- * it sets `environ`. So that is put back.
+ * libuv, which calls fork() to start programs, changes two things in the child that the parent notices. It sets `environ`:
+ * that is put back. It moves a file whose number is below the one that it gets in the child: so no test may start a program
+ * with more than about 15 entries of `stdio` (libuv would abort).
  *
  * The child returns from here before the parent does, on the same stack. Its return address is therefore kept in a register.
  */
