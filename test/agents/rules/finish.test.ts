@@ -281,7 +281,7 @@ describe('the finish gate', () => {
       reason: [
         'The branch of cp-0001 conflicts with main:',
         '  a.ts',
-        'Merge the target with `copse sync cp-0001 --conflict`, resolve, commit, and finish again. Keep the intent of both sides.',
+        'Merge main with `copse sync cp-0001 --conflict`, resolve the conflict, commit, and run `copse finish cp-0001` again. Keep the intent of both sides.',
         'Landed on main meanwhile:',
         '  cp-0002: The other',
         '    > Do it',

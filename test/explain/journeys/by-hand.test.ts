@@ -132,6 +132,32 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   expect((await copse(['merge', other.id], at)).code).toBe(0);
 });
 
+test('finish of a conflicting task names the merge, and during that merge never a commit of everything', async () => {
+  const at = { cwd: newRepository(area) };
+  const [one, other] = await newTasks(['one', 'other'], at);
+  const worktree = await commitIn(at, other.id, 'same.txt');
+  await commitIn(at, one.id, 'same.txt');
+  await answer(['finish', one.id], at);
+  await answer(['merge', one.id], at);
+  const conflict = await copse(['finish', other.id], at);
+  expect(conflict.stderr).toContain('To merge main into it:\n');
+  expect(conflict.stderr).toContain(
+    `Merge main with \`copse sync ${other.id} --conflict\`, resolve the conflict, commit, and run \`copse finish ${other.id}\` again.`,
+  );
+  expect(commandsIn(conflict.stderr)).toEqual([
+    `copse sync ${other.id} --conflict`,
+    `copse finish ${other.id}`,
+  ]);
+  await printed(['sync', other.id, '--conflict'], at);
+  const merging = await copse(['finish', other.id], at);
+  expect(merging.stderr).toContain(`${other.id} is not finished: a merge is in progress in its worktree.\n`);
+  expect(commandsIn(merging.stderr)).toEqual([
+    `cd ${shellWord(worktree)}`,
+    `copse finish ${other.id}`,
+    `git -C ${shellWord(worktree)} merge --abort`,
+  ]);
+});
+
 test('a crash without changes says so, and work still counts it after a restart', async () => {
   const scene = newScene(area, { policy: { max_retries: 0 } });
   const id = await scene.add('fails', 'exit 9');

@@ -115,7 +115,7 @@ function firstListed(reason: string): string {
 export function reasonForPerson(reason: string): string {
   return reason
     .split('\n')
-    .filter((line) => !line.startsWith('Merge the target with `copse sync '))
+    .filter((line) => !/^Merge .+ with `copse sync /.test(line))
     .join('\n');
 }
 

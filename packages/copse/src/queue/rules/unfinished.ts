@@ -11,10 +11,11 @@ export function unfinishedSteps(
   id: TaskId,
   worktree: string,
   operation: string,
+  goOn: 'finish' | 'merge' = 'merge',
 ): readonly [string, ...string[]] {
   return [
     `cd ${shellWord(worktree)} # resolve and commit it there`,
-    `copse merge ${id} # after your commit`,
+    `copse ${goOn} ${id} # after your commit`,
     ...(operation === 'merge' ? [`git -C ${shellWord(worktree)} merge --abort # to undo the merge`] : []),
   ];
 }

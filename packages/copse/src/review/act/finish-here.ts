@@ -2,6 +2,8 @@
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { shellWord } from '../../kernel/shell.ts';
+import { shown } from '../../kernel/text.ts';
+import { unfinishedSteps } from '../../queue/rules/unfinished.ts';
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { endAttemptWith } from '../../agents/run/end.ts';
@@ -79,12 +81,12 @@ async function lookHere(
 
 async function refusalOf(
   context: RunContext,
-  { verdict }: GateLook,
+  { verdict, target }: GateLook,
   id: TaskId,
 ): Promise<Refused | undefined> {
   if (verdict.kind === 'passed') return undefined;
   const { reason } = verdict;
-  const isEmpty = verdict.kind === 'refused' && verdict.because === 'nothing_committed';
+  const isEmpty = verdict.because === 'nothing_committed';
   const unchanged = `copse finish ${id} --no-changes # if there is nothing to change`;
   if (verdict.because === 'no_artifact')
     return refused(
@@ -94,12 +96,23 @@ async function refusalOf(
       unchanged,
     );
   const at = (await workspaceOf(context, id))?.worktree?.path;
-  const isDirty = verdict.kind === 'refused' && verdict.because === 'dirty';
-  const inside = at === undefined || !isDirty ? null : `git -C ${shellWord(at)}`;
   const again = `copse finish ${id}`;
   const words = `${id} is not finished. ${reason}`;
+  if (verdict.operation !== undefined && at !== undefined) {
+    const what = verdict.because === 'dirty' ? inProgress(id, verdict.operation) : words;
+    return refused('wrong_status', what, ...unfinishedSteps(id, at, verdict.operation, 'finish'));
+  }
   if (isEmpty) return refused('wrong_status', words, unchanged, `${again} # after your commit`);
+  if (verdict.because === 'conflict' && verdict.files.length > 0 && at !== undefined) {
+    const sync = `copse sync ${id} --conflict # to merge ${shown(target ?? 'the target')} into it`;
+    return refused('wrong_status', words, sync, `${again} # after you resolved it and committed`);
+  }
+  const inside = at === undefined || verdict.because !== 'dirty' ? null : `git -C ${shellWord(at)}`;
   if (inside === null) return refused('wrong_status', words, again);
   const commitAll = `${inside} add --all && ${inside} commit # to commit all of them`;
   return refused('wrong_status', words, commitAll, `${again} # after your commit`);
+}
+
+function inProgress(id: TaskId, operation: string): string {
+  return `${id} is not finished: a ${shown(operation)} is in progress in its worktree.`;
 }

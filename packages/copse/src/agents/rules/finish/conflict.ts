@@ -49,7 +49,7 @@ export function describeConflict(
 ): string {
   const { task, target, files, with: others, isAtFinish } = conflict;
   const both = others.length > 0 ? ' Keep the intent of both sides.' : '';
-  const advice = `Merge the target with \`copse sync ${task} --conflict\`, resolve, commit, and finish again.${both}`;
+  const advice = `Merge ${shown(target)} with \`copse sync ${task} --conflict\`, resolve the conflict, commit, and run \`copse finish ${task}\` again.${both}`;
   return [
     `The branch of ${task} conflicts with ${shown(target)}:`,
     listed(files),

@@ -118,6 +118,8 @@ export type GateVerdict =
       readonly isFinal: boolean;
       /** The task fails by its settings. */
       readonly fails?: true;
+      /** It is refused for this unfinished merge, rebase or the like. */
+      readonly operation?: string;
       readonly files: readonly string[];
       readonly with: readonly TaskId[];
     }
@@ -168,13 +170,11 @@ function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict 
     return refuse('branch', `${headText(facts, head)}\n${switchText(facts, head)}`);
   if (operation === 'merge' && onDirty === 'commit') {
     if (unresolved.length === 0) return { kind: 'uncommitted' };
-    return refuse('conflict', describeUnresolved(unresolved), unresolved);
+    return { ...refuse('conflict', describeUnresolved(unresolved), unresolved), operation };
   }
   if (operation !== null) {
-    return refuse(
-      'dirty',
-      `A ${shown(operation)} is in progress in the worktree. Complete or abort it, then finish ${task} again.`,
-    );
+    const reason = `A ${shown(operation)} is in progress in the worktree. Complete or abort it, then finish ${task} again.`;
+    return { ...refuse('dirty', reason), operation };
   }
   if (uncommitted === null || uncommitted.length === 0) return undefined;
   if (onDirty === 'commit') return { kind: 'uncommitted' };
