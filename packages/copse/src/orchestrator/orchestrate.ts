@@ -31,7 +31,7 @@ import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts'
 import { type AskAgent, type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { handIn } from '../queue/lead/heads/hand-in.ts';
-import { type Lead, LeadSilence, giveBackLeads, lead, queueResource } from '../queue/lead/leadership.ts';
+import { type Lead, LeadSilence, giveBackUnused, lead, queueResource } from '../queue/lead/leadership.ts';
 import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { restartDue } from '../agents/act/auto-restart.ts';
 import { ScheduleDuty } from '../intake/act/schedule-duty.ts';
@@ -221,10 +221,8 @@ export class Orchestrator {
     for (const { heads } of this.#memories.values()) await heads.stop();
     await this.settle();
     await stopsSources;
-    // On a board in a file the next process of this machine goes on with them.
-    if (this.#context.board.engine !== 'postgres') return;
     for (const [root, silence] of this.#silences)
-      await giveBackLeads(await this.#repositories.at(root), silence);
+      await giveBackUnused(await this.#repositories.at(root), silence);
   }
 
   async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {

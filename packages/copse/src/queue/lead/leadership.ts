@@ -32,7 +32,7 @@ export interface Lead {
 export interface LeadOptions {
   /** What this process saw of leads so far; without it, a lead of another machine is never taken over. */
   readonly silence?: LeadSilence;
-  /** An orchestrator leads again soon, and gives its leads back when it stops (`giveBackLeads`). */
+  /** An orchestrator leads again soon, and gives its leads back when it stops (`giveBackUnused`). */
   readonly isKept?: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function lead<T>(
   { silence = new LeadSilence(), isKept = false }: LeadOptions = {},
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, policy } = context;
-  const done = await context.git.tryLock(`queue-${encodeURIComponent(target)}`, async () => {
+  const done = await context.git.tryLock(lockOf(queueResource(target)), async () => {
     const token = await takeLead(context, target, silence);
     if (token === undefined) return undefined;
     let renewedMs = clock.elapsedMs();
@@ -65,7 +65,7 @@ export async function lead<T>(
       return { value: await work(own) };
     } finally {
       // Not given back, it is free after a lead of silence; the work's own error counts.
-      if (!isKept) await giveBackLeads(context, silence).catch(() => {});
+      if (!isKept) for (const own of silence.own) await giveBack(context, silence, own).catch(() => {});
     }
   });
   return done?.value;
@@ -75,14 +75,18 @@ export async function lead<T>(
  * Another machine takes a lead that was given back at once, and one that was not only after a whole lead of silence. On every
  * board, the views then say that no process leads.
  */
-export async function giveBackLeads(context: RunContext, silence: LeadSilence): Promise<void> {
-  for (const { id, token } of silence.own) {
-    silence.forget(id);
-    await change(context, async (change) => {
-      const resource = await change.require('resource', id);
-      await change.apply(decideGiveBack(resource, token, change.at));
-    });
-  }
+export async function giveBackUnused(context: RunContext, silence: LeadSilence): Promise<void> {
+  // Another process of this machine that holds the lock leads with the same token, and gives it back later.
+  for (const own of silence.own)
+    await context.git.tryLock(lockOf(own.id), () => giveBack(context, silence, own));
+}
+
+async function giveBack(context: RunContext, silence: LeadSilence, { id, token }: OwnLead): Promise<void> {
+  silence.forget(id);
+  await change(context, async (change) => {
+    const resource = await change.require('resource', id);
+    await change.apply(decideGiveBack(resource, token, change.at));
+  });
 }
 
 /** The lead is still ours, as of now. Only `requireLead` makes sure for the time of a transaction. */
@@ -134,7 +138,12 @@ async function takeLead(
   const found = await board.get('resource', id);
   const nowMs = clock.elapsedMs();
   // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
-  if (found?.holder === node && isFresh(context, found, silence)) return found.token;
+  if (found?.holder === node && isFresh(context, found, silence)) {
+    // Of a process before this one: from now on, this one gives it back.
+    if (silence.sinceTaken(id, found.token, nowMs) === Infinity)
+      silence.take(id, found.token, nowMs - (leadMs - leftMs(context, found)));
+    return found.token;
+  }
   const longestMs = Math.max(leadMs / leadRenewals, policy.orchestration.pollIntervalMs);
   const look = { nowMs, longestMs };
   const isSilent = found !== undefined && silence.see(id, found.token, look) >= leadMs;
@@ -152,17 +161,32 @@ async function takeLead(
 }
 
 /** A process before this one may have taken it: on a board in a file, its time is by the clock of this machine. */
-function isFresh({ board, clock, policy }: RunContext, lead: Resource, silence: LeadSilence): boolean {
+function isFresh(context: RunContext, lead: Resource, silence: LeadSilence): boolean {
+  const { board, clock, policy } = context;
   const { leadMs } = policy.landing;
   const sinceMs = silence.sinceTaken(lead.id, lead.token, clock.elapsedMs());
   if (sinceMs !== Infinity || board.engine !== 'sqlite') return sinceMs < leadMs / 2;
-  const leftMs = (lead.heldUntil ?? 0) - clock.now();
-  return leftMs > leadMs / 2 && leftMs <= leadMs;
+  const left = leftMs(context, lead);
+  return left > leadMs / 2 && left <= leadMs;
+}
+
+function leftMs({ clock }: RunContext, { heldUntil }: Resource): number {
+  return (heldUntil ?? 0) - clock.now();
 }
 
 /** The resource that its leader holds. */
 export function queueResource(target: BranchName): ResourceName {
   return brand(`queue:${target}`);
+}
+
+/** Held by the process of this machine that leads. */
+function lockOf(resource: ResourceName): string {
+  return `queue-${encodeURIComponent(resource.slice('queue:'.length))}`;
+}
+
+interface OwnLead {
+  readonly id: ResourceName;
+  readonly token: FencingToken;
 }
 
 /**
@@ -191,7 +215,7 @@ export class LeadSilence {
   }
 
   /** What this process took and did not give back. */
-  get own(): readonly { readonly id: ResourceName; readonly token: FencingToken }[] {
+  get own(): readonly OwnLead[] {
     return Array.from(this.#own, ([id, { token }]) => ({ id, token }));
   }
 
