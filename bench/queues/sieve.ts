@@ -1,6 +1,12 @@
 /** Copse's own queue in the simulated world: the very function that runs in the product. */
 
-import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import {
+  type BranchName,
+  type CommitId,
+  type LandingId,
+  type TaskId,
+  brand,
+} from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type EndedRun,
@@ -90,6 +96,7 @@ class Sieve {
       this.#state,
       {
         now: this.#nowMs,
+        target: brand<BranchName>('main'),
         tip: brand<CommitId>(this.#commit(target)),
         entries,
         landed: target.map((at) => changeOf(at).landing),
@@ -97,6 +104,7 @@ class Sieve {
         running: [...this.#runs.keys()],
         slots,
         hasChecks: true,
+        checks: 'unit',
         everyCommitGreen: false,
         blocked: null,
         isPaused: false,

@@ -2,7 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { redText, stalledText, standingOn } from '../../../packages/copse/src/explain/rules/queue.ts';
+import {
+  redText,
+  stalledText,
+  standingOn,
+  standingText,
+} from '../../../packages/copse/src/explain/rules/queue.ts';
+import { type BranchName, brand } from '../../../packages/copse/src/kernel/ids.ts';
 
 describe('words about a queue', () => {
   const paused = { kind: 'paused', comment: 'release day' } as const;
@@ -33,8 +39,18 @@ describe('words about a queue', () => {
   it('name the branch that fails its own checks', () => {
     const red = { kind: 'target_red' } as const;
     expect(standingOn({ kind: 'held', reason: red }, 'main')).toBe('waits: main itself fails its checks');
-    expect(stalledText({ id: 'main', reason: red }, ' stalled')).toBe(
-      'the queue of main stalled: main itself fails its checks',
+    const of = { name: 'unit', log: null };
+    const slow = {
+      ...red,
+      target: brand<BranchName>('main'),
+      failed: { ...of, fault: { kind: 'timeout', afterMs: 1_000 } },
+    } as const;
+    expect(stalledText({ id: 'main', reason: slow }, ' stalled')).toBe(
+      'the queue of main stalled: on main itself, check "unit" timed out after 1 s',
+    );
+    const setup = { ...of, setup: 'npm ci', fault: { kind: 'exit', code: 1 } } as const;
+    expect(standingText({ kind: 'held', reason: { ...slow, failed: setup } })).toBe(
+      'waits: the set-up fails on main itself (exit code 1): npm ci',
     );
   });
 

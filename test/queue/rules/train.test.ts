@@ -117,6 +117,19 @@ describe('the rules at the top of queue.ts', () => {
     expect(alone.toSorted()).toEqual(['a', 'b', 'c']);
   });
 
+  it('13: what was found out about the target with other checks does not count', () => {
+    const world = new QueueWorld({ isKnownGreen: false }).add('a');
+    world.decide();
+    const tip = world.started[0]!.onto;
+    const audit = { tip, verdict: 'green', run: 99, tried: [], checks: world.checks } as const;
+    world.state = { ...world.state, audit };
+    world.decide();
+    expect(world.state.audit).toEqual(audit);
+    world.checks = 'other';
+    world.decide();
+    expect(world.state.audit).toBeNull();
+  });
+
   it('13: a red verdict on an older target does not count for this one', () => {
     const world = new QueueWorld({ clashes: [['a', 'b']], mends: ['a'], slots: 2 }).add('a');
     world.tip.push('b1');

@@ -60,7 +60,14 @@ const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitRea
       'main and origin/main have diverged; run git pull --rebase origin main',
     ],
     checks_unavailable: [{ kind: 'checks_unavailable', detail: 'no disk' }, 'its checks cannot run: no disk'],
-    target_red: [{ kind: 'target_red' }, 'the target itself fails its checks'],
+    target_red: [
+      {
+        kind: 'target_red',
+        target: main,
+        failed: { name: 'unit', fault: { kind: 'exit', code: 127 }, log: '/unit.log' },
+      },
+      'check "unit" fails on main itself (exit code 127: command not found)',
+    ],
     landing_failed: [
       { kind: 'landing_failed', detail: 'a file cannot be written' },
       'landing it failed and is retried: a file cannot be written',

@@ -88,6 +88,7 @@ export class QueueWorld {
   now = 0;
   slots: number;
   hasChecks: boolean;
+  checks = 'unit';
   everyCommitGreen: boolean;
   blocked: WaitReason | null = null;
   isPaused = false;
@@ -232,6 +233,7 @@ export class QueueWorld {
     );
     return {
       now: this.now,
+      target: brand<BranchName>('main'),
       tip: this.#tipId,
       entries: byPlace.map((one) => this.#entryOf(one)),
       landed: this.#landedOfState(),
@@ -239,6 +241,7 @@ export class QueueWorld {
       running: [...this.running.keys()],
       slots: this.slots,
       hasChecks: this.hasChecks,
+      checks: this.checks,
       everyCommitGreen: this.everyCommitGreen,
       blocked: this.blocked,
       isPaused: this.isPaused,

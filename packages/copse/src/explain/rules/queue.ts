@@ -6,7 +6,13 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import { type FaultyCheck, faultText } from '../../queue/rules/check-fault.ts';
+import {
+  type FaultyCheck,
+  type LoggedFault,
+  exitText,
+  faultClause,
+  faultText,
+} from '../../queue/rules/check-fault.ts';
 import type { Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import type { EntryStanding } from '../../queue/rules/view/standing.ts';
 import type { EntryView, RunView } from '../../queue/rules/view/view.ts';
@@ -47,7 +53,7 @@ export function waitText(stored: StoredWaitReason, target?: string): string {
     case 'checks_unavailable':
       return `its checks cannot run: ${reason.detail}`;
     case 'target_red':
-      return `${target ?? 'the target'} itself fails its checks`;
+      return redTargetText(reason.target ?? target ?? 'the target', reason.failed);
     case 'landing_failed':
       return `landing it failed and is retried: ${reason.detail}`;
     case 'one_at_a_time':
@@ -63,6 +69,17 @@ export function waitText(stored: StoredWaitReason, target?: string): string {
     default:
       return unreachable(reason);
   }
+}
+
+/** `check "unit" fails on main itself (exit code 1)`. */
+function redTargetText(target: string, failed: FaultyCheck | undefined): string {
+  if (failed === undefined) return `${target} itself fails its checks`;
+  const { name, setup, fault } = failed;
+  const what = setup === undefined ? `check "${name}"` : 'the set-up';
+  const command = setup === undefined ? '' : `: ${setup}`;
+  return fault.kind === 'exit'
+    ? `${what} fails on ${target} itself (${exitText(fault.code)})${command}`
+    : `on ${target} itself, ${what} ${faultClause(fault)}${command}`;
 }
 
 /** Of a queue that stalled: `the queue of main is paused`, or the queue with `verb` and why. */
@@ -232,8 +249,7 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
   return `${isSameUnit ? Number.parseInt(from, 10) : from} to ${to}`;
 }
 
-interface RedCheck extends FaultyCheck {
-  readonly log: string | null;
+interface RedCheck extends LoggedFault {
   readonly tail: string;
 }
 

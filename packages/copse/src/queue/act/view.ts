@@ -18,7 +18,7 @@ import { checkText } from '../lead/checks.ts';
 export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
 /** Without a node and its processes, recorded checks count as running while the queue has a leader. */
-type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
+export type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
   Partial<Pick<LookContext, 'node' | 'occupancy'>>;
 
 /** With `runHistoryTypes` a view has the checks that ended. */

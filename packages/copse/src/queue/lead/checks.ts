@@ -1,7 +1,9 @@
 /** The checks that this process runs for a queue, each in its own slot; verdicts are recorded when a check ends. */
 
+import { createHash } from 'node:crypto';
+
 import type { Verdict } from '../rules/check.ts';
-import { type FaultyCheck, faultText } from '../rules/check-fault.ts';
+import { type LoggedFault, faultText } from '../rules/check-fault.ts';
 import { decided } from '../../kernel/decision.ts';
 import type { BranchName, CheckId, CommitId } from '../../kernel/ids.ts';
 import { brand, drawId } from '../../kernel/ids.ts';
@@ -31,6 +33,14 @@ export function requiredChecks({ landing, checks }: RunContext): readonly Requir
   });
 }
 
+/** Of their commands and environments. */
+export function digestOf(required: readonly RequiredCheck[]): string {
+  const keys = required.map(({ key }) => key).toSorted();
+  return createHash('sha256').update(JSON.stringify(keys)).digest('base64url').slice(0, DIGEST_LENGTH);
+}
+
+const DIGEST_LENGTH = 22;
+
 /** The name of a check on the board. */
 export function checkText(name: string, command: CheckCommand['command']): string {
   return JSON.stringify([name, command]);
@@ -55,8 +65,7 @@ export interface RunToStart {
   readonly tree: string;
 }
 
-export interface FailedCheck extends FaultyCheck {
-  readonly log: string | null;
+export interface FailedCheck extends LoggedFault {
   readonly tail: string;
 }
 
@@ -168,7 +177,7 @@ export class CheckRuns {
     const verdict = last?.verdict ?? (end.kind === 'done' && isWhole ? 'green' : 'infrastructure');
     const reason =
       end.kind === 'infrastructure' ? end.reason : failed ? faultText(failed) : 'not all checks ran';
-    this.#ended.push({ run, verdict, reason, tree });
+    this.#ended.push({ run, verdict, reason, tree, ...(failed && { failed: loggedFault(failed) }) });
   }
 
   async #record(tree: string, results: readonly CheckResult[]): Promise<void> {
@@ -189,4 +198,8 @@ export class CheckRuns {
       }
     });
   }
+}
+
+function loggedFault({ name, setup, fault, log }: FailedCheck): LoggedFault {
+  return { name, ...(setup !== undefined && { setup }), fault, log };
 }

@@ -22,11 +22,16 @@ export interface FaultyCheck {
   readonly fault: CheckFault;
 }
 
+export interface LoggedFault extends FaultyCheck {
+  /** The file with its output. */
+  readonly log: string | null;
+}
+
 /** Follows the name of the check. `times`: ` twice` where the same was seen in two runs. */
 export function faultClause(fault: CheckFault, times: '' | ' twice' = ''): string {
   switch (fault.kind) {
     case 'exit':
-      return `failed${times} (exit code ${fault.code})`;
+      return `failed${times} (${exitText(fault.code)})`;
     case 'timeout':
       return `timed out${times} after ${seconds(fault.afterMs)}`;
     case 'crash':
@@ -52,6 +57,12 @@ export function faultText(
 ): string {
   const happened = `${faultClause(fault, times)}${where}`;
   return setup === undefined ? `Check "${name}" ${happened}.` : `The set-up ${happened}: ${setup}`;
+}
+
+/** 126 and 127 are what a shell says of a command that it cannot start. */
+export function exitText(code: number): string {
+  if (code === 127) return 'exit code 127: command not found';
+  return code === 126 ? 'exit code 126: command cannot be executed' : `exit code ${code}`;
 }
 
 function seconds(ms: number): string {

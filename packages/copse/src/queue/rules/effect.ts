@@ -81,10 +81,12 @@ function plan(
   const facts: QueueFacts = {
     ...seen,
     now,
+    target: queue.id,
     tip: brand<CommitId>(state.audit?.tip ?? 'tip'),
     landed: [],
     slots,
     hasChecks: true,
+    checks: state.audit?.checks ?? '',
     everyCommitGreen: false,
     blocked: PAUSED,
     isPaused: queue.paused.land !== null,

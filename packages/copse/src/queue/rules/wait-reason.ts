@@ -4,6 +4,7 @@
  */
 
 import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
+import type { LoggedFault } from './check-fault.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 
 export type WaitReason =
@@ -26,8 +27,8 @@ export type WaitReason =
   | { readonly kind: 'target_missing'; readonly target: BranchName }
   | { readonly kind: 'target_diverged'; readonly target: BranchName; readonly remote: string }
   | { readonly kind: 'checks_unavailable'; readonly detail: string }
-  /** The target fails its checks with nothing merged into it. */
-  | { readonly kind: 'target_red' }
+  /** The target fails its checks with nothing merged into it. Older boards name neither the target nor the check. */
+  | { readonly kind: 'target_red'; readonly target?: BranchName; readonly failed?: LoggedFault }
   /** Landing it failed unexpectedly; it is retried. */
   | { readonly kind: 'landing_failed'; readonly detail: string }
   /** Landed together with others it failed, so they land one at a time. */

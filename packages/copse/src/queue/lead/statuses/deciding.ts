@@ -2,6 +2,7 @@
 
 import type { LandingId } from '../../../kernel/ids.ts';
 import { type QueueFacts, decideQueue } from '../../rules/decide/decide.ts';
+import { digestOf } from '../checks.ts';
 import type { Leading, Seen, Status } from './status.ts';
 
 export async function decide(leading: Leading, seen: Seen): Promise<Status> {
@@ -12,6 +13,7 @@ export async function decide(leading: Leading, seen: Seen): Promise<Status> {
   const abandoned = runs.slots.length - runs.wanted.length;
   const facts: QueueFacts = {
     now: context.clock.now(),
+    target: leading.lead.target,
     tip: base.onto,
     entries,
     landed: await landedOf(leading, seen),
@@ -19,6 +21,7 @@ export async function decide(leading: Leading, seen: Seen): Promise<Status> {
     running,
     slots: Math.max(0, settings.slots - abandoned),
     hasChecks: required.length > 0,
+    checks: digestOf(required),
     everyCommitGreen: settings.every_commit_green,
     blocked,
     isPaused: queue.paused.land !== null,

@@ -199,9 +199,10 @@ class Deciding {
     });
   }
 
-  #endTargetCheck(audit: TargetCheck, { verdict }: EndedRun): void {
+  #endTargetCheck(audit: TargetCheck, { verdict, failed }: EndedRun): void {
     if (verdict === 'infrastructure') this.#draft.audit = null;
-    else this.#draft.audit = { ...audit, verdict: verdict === 'green' ? 'green' : 'red' };
+    else if (verdict === 'green') this.#draft.audit = { ...audit, verdict };
+    else this.#draft.audit = { ...audit, verdict: 'red', ...(failed && { failed }) };
   }
 
   #dropLostRuns(): void {
@@ -211,7 +212,9 @@ class Deciding {
     this.#draft.probes = this.#draft.probes.filter(({ run, red }) => red !== null || alive.has(run));
     const audit = this.#draft.audit;
     const isLost = audit?.verdict === 'checking' && !alive.has(audit.run);
-    if (audit?.tip !== this.#draft.facts.tip || isLost) this.#draft.audit = null;
+    const { tip, checks } = this.#draft.facts;
+    const isOfOthers = audit?.checks !== undefined && audit.checks !== checks;
+    if (audit?.tip !== tip || isLost || isOfOthers) this.#draft.audit = null;
   }
 
   // Consequences.
@@ -339,7 +342,7 @@ class Deciding {
   }
 
   #stall(): WaitReason | null {
-    const { blocked, entries, isPaused, slots } = this.#draft.facts;
+    const { blocked, entries, isPaused, slots, target } = this.#draft.facts;
     const rejected = new Set(this.#rejections().map(({ change }) => change.landing));
     const waiting = entries.filter(({ landing }) => !rejected.has(landing));
     if (waiting.length === 0 || this.#draft.runs > 0) return null;
@@ -347,7 +350,10 @@ class Deciding {
     if (isPaused) return { kind: 'paused', comment: null };
     if (this.#draft.trouble !== null)
       return { kind: 'checks_unavailable', detail: this.#draft.trouble.reason };
-    if (this.#draft.isTargetRed) return { kind: 'target_red' };
+    if (this.#draft.isTargetRed) {
+      const failed = this.#draft.audit?.failed;
+      return { kind: 'target_red', target, ...(failed && { failed }) };
+    }
     const held = waiting.find((entry) => entry.held !== null);
     if (held !== undefined) return held.held;
     return { kind: slots === 0 ? 'no_slot' : 'nothing_to_check' };

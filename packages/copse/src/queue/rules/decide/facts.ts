@@ -1,6 +1,7 @@
 /** The facts that the decision (decide.ts) is made from. */
 
-import type { CommitId, LandingId } from '../../../kernel/ids.ts';
+import type { BranchName, CommitId, LandingId } from '../../../kernel/ids.ts';
+import type { LoggedFault } from '../check-fault.ts';
 import type { WaitReason } from '../wait-reason.ts';
 import type { QueuedChange, RedVerdict } from './state.ts';
 
@@ -20,12 +21,14 @@ export interface EndedRun {
   readonly run: number;
   readonly verdict: 'green' | RedVerdict | 'infrastructure';
   readonly reason: string;
+  readonly failed?: LoggedFault;
   /** The commit that it was checked on is part of the target now. */
   readonly isOntoLanded: boolean;
 }
 
 export interface QueueFacts {
   readonly now: number;
+  readonly target: BranchName;
   readonly tip: CommitId;
   /** In the order of landing: by urgency, then by age. */
   readonly entries: readonly QueueEntry[];
@@ -38,6 +41,8 @@ export interface QueueFacts {
   readonly slots: number;
   /** If false, everything that merges lands. */
   readonly hasChecks: boolean;
+  /** Digest of their commands and environments: what was found out about the target with others no longer counts. */
+  readonly checks: string;
   readonly everyCommitGreen: boolean;
   /** Why the target must not move now, such as a pause or a changed checkout. */
   readonly blocked: WaitReason | null;

@@ -102,9 +102,9 @@ export class Slots {
   #startAudit(): Started {
     const isAccused = this.#draft.batches.all.some(({ stage }) => stage.is === 'accused');
     if (!isAccused || this.#draft.audit !== null) return 'nothing';
-    const { tip } = this.#draft.facts;
+    const { tip, checks } = this.#draft.facts;
     const run = this.#draft.batches.take();
-    this.#draft.audit = { tip, verdict: 'checking', run, tried: [] };
+    this.#draft.audit = { tip, verdict: 'checking', run, tried: [], checks };
     this.started.push({ run, onto: tip, changes: [], commit: tip, purpose: 'target' });
     return 'check';
   }

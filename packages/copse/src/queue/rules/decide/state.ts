@@ -4,6 +4,7 @@
  */
 
 import type { CommitId, LandingId, TaskId } from '../../../kernel/ids.ts';
+import type { LoggedFault } from '../check-fault.ts';
 
 /** A change that is to land. A verdict about one head says nothing about another. */
 export interface QueuedChange {
@@ -57,6 +58,10 @@ export interface TargetCheck {
   readonly run: number;
   /** Changes that were checked alone while the target was red. */
   readonly tried: readonly QueuedChange[];
+  /** The checks that it is about (`QueueFacts.checks`); older boards do not have it. */
+  readonly checks?: string;
+  /** The check that failed, once it is red. */
+  readonly failed?: LoggedFault;
 }
 
 /** Checks cannot run at all, so no verdict is known. */
