@@ -106,6 +106,9 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   expect(review).not.toContain('--approve');
   const [first = ''] = commandsIn(review);
   expect(first).toContain(`copse sync ${other.id} --conflict`);
+  const approval = await copse(['review', other.id, '--approve'], at);
+  expect(approval.stderr).toContain(`Cannot approve ${other.id}: it conflicts with main.`);
+  expect(commandsIn(approval.stderr)[0]).toBe(`copse sync ${other.id} --conflict`);
   const left = await printed(['sync', other.id, '--conflict'], at);
   expect(left).toContain(`Merged main into ${other.id}; 1 file conflicts:\n    same.txt\n`);
   expect(commandsIn(left)).toEqual([

@@ -1,9 +1,13 @@
 /** What people read while no orchestrator runs, and at its end. */
 
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 import { afterAll, expect, test } from 'vitest';
 
-import { newArea, printed } from '../../support/cli.ts';
+import { answer, copse, newArea, printed } from '../../support/cli.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+import { commandsIn } from '../../support/pasted.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -22,4 +26,66 @@ test('an orchestrator that ends gives its leads back, and no view says that a ta
     expect(text).toContain('no orchestrator is running here');
   }
   await scene.merge(id);
+});
+
+test('a target that fails its own checks: each text names the check, and the approval of a task says that it waits', async () => {
+  const scene = newScene(area, {
+    sections: { landing: { policy: 'review', checks: { unit: 'test -f fixed.txt' } } },
+  });
+  const id = await scene.add('first', 'commit one one.txt; copse finish');
+  await scene.up();
+  expect(await printed(['review', id, '--approve'], scene.at)).toContain(`Approved ${id}`);
+  const end = await scene.up();
+  const red = 'check "unit" fails on main itself (exit code 1)';
+  expect(end).toContain(red);
+  expect(end).toContain('repair main, then:');
+  const again = await printed(['review', id, '--approve'], scene.at);
+  expect(again).toMatch(new RegExp(`^${id} is already in the queue of main at [0-9a-f]{10}\\.\n`));
+  expect(again).toContain(`It waits: ${red}.`);
+  expect(again).toContain('After you repaired main:');
+  const why = await scene.why(id);
+  expect(why).toContain(`It waits: ${red}.`);
+  expect(why).toMatch(/Full output: \/.+unit\.log/);
+  for (const command of [['queue'], ['show', id], ['list'], ['status'], ['doctor']]) {
+    const { stdout } = await copse(command, scene.at);
+    expect([command, stdout]).toEqual([command, expect.stringContaining('fails on main itself')]);
+  }
+  const { stderr } = await copse(['merge', id], scene.at);
+  expect(stderr).toContain(`${id} stays in the queue: ${red}.`);
+});
+
+test('a check whose program is missing is found to fail on main, also if main passed another command of that name', async () => {
+  const scene = newScene(area, {
+    policy: { max_retries: 0 },
+    sections: { landing: { checks: { unit: 'test ! -f bad.txt' } } },
+  });
+  const bad = await scene.add('bad', 'was_told failed && exit 1; commit bad bad.txt; copse finish');
+  await scene.up();
+  expect((await scene.tasks()).get(bad)?.status).not.toBe('done');
+  await answer(['cancel', bad], scene.at);
+  const config = path.join(scene.folder, 'copse.yml');
+  writeFileSync(config, readFileSync(config, 'utf8').replace('test ! -f bad.txt', './no-such-check'));
+  await copse(['config', 'accept', '--yes'], scene.at);
+  const id = await scene.add('good', 'commit good good.txt; copse finish');
+  const end = await scene.up();
+  expect(end).toContain('check "unit" fails on main itself (exit code 127: command not found)');
+  expect((await scene.tasks()).get(id)?.status).toBe('landing');
+});
+
+test('texts about a paused queue name the pause and its end', async () => {
+  const scene = newScene(area);
+  await printed(['queue', 'pause', '--reason', 'release day'], scene.at);
+  const accept = await printed(['queue', 'pause', '--accept'], scene.at);
+  expect(accept).toContain('Landing stays paused.');
+  expect(accept).not.toContain('still land');
+  await printed(['queue', 'resume', '--accept'], scene.at);
+  const id = await scene.add('waits', 'commit one one.txt; copse finish');
+  const end = await scene.up();
+  expect(end).toContain('→ copse queue resume\n');
+  expect(end).not.toMatch(/stalled/);
+  const retry = await printed(['queue', 'retry', id], scene.at);
+  expect(retry).toContain('It waits: the queue is paused (release day).');
+  expect(commandsIn(retry)).toEqual(['copse queue resume']);
+  const front = await printed(['queue', 'front', id], scene.at);
+  expect(front).toBe(`${id} goes to the front\n    Nothing else lands before it.\n`);
 });

@@ -19,7 +19,11 @@ it.each([
   ['ready', { elsewhere: ['a'], isOrchestrated: true }, 'A running orchestrator starts it within 5 s'],
   ['landing', { elsewhere: ['a', 'b', 'c', 'd'] }, 'An orchestrator on a, b or 2 more lands it.'],
   ['landing', { elsewhere: [] }, 'No orchestrator is running here, so it waits in the queue'],
-  ['landing', { elsewhere: ['a'], paused: { text: 'it is paused', resume: 'x' } }, 'It waits: it is paused.'],
+  [
+    'landing',
+    { elsewhere: ['a'], waits: { text: 'it is paused', commands: ['x'] } },
+    'It waits: it is paused.',
+  ],
 ] as const)('a %s task with %o: %s', (status, more, text) => {
   const { text: said, commands } = about(status, more);
   expect(said).toContain(text);

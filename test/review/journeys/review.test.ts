@@ -121,7 +121,9 @@ describe('copse review', () => {
       `Approved ${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
     );
     expect(await status(scene, id)).toBe('landing');
-    expect(await printed(['review', id, '--approve'], scene.at)).toContain('Already in the queue');
+    expect(await printed(['review', id, '--approve'], scene.at)).toContain(
+      `${id} is already in the queue of main at ${head.slice(0, 10)}.\n`,
+    );
     await scene.up();
     expect(await status(scene, id)).toBe('done');
     expect(scene.git('show', 'main:a.txt')).toContain(id);

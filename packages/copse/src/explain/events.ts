@@ -17,6 +17,7 @@ import {
   statusTexts,
   stuckClause,
 } from './rules/status.ts';
+import { readWaitReason } from '../queue/rules/wait-reason.ts';
 import { waitingClause } from './rules/reason.ts';
 
 /** How much a line matters; the screen chooses a colour for it. */
@@ -113,7 +114,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     }
     case 'landing.hurried': {
       const task = await taskOf('landing', event.id);
-      return task && line('hotfix', 'waiting', task, 'goes to the front and is checked alone');
+      return task && line('hotfix', 'waiting', task, 'goes to the front of the queue');
     }
     case 'landing.checks_skipped': {
       const task = await taskOf('landing', event.id);
@@ -135,6 +136,8 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'queue.retried':
       return line('retry', 'progress', null, `the queue of ${event.id} runs its checks again now`);
     case 'queue.stalled':
+      // A pause has a line of its own.
+      if (readWaitReason(event.reason).kind === 'paused') return undefined;
       return line('stalled', 'bad', null, stalledText(event, ''));
     case 'queue.moving':
       return line('moving', 'progress', null, `the queue of ${event.id} moves again`);

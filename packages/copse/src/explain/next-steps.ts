@@ -1,7 +1,6 @@
 /** What a person can do about a task: only commands that would not be refused, as far as the board can tell. */
 
 import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
-import { loadPaused } from '../queue/act/paused.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { unfinishedSteps } from '../queue/rules/unfinished.ts';
@@ -11,10 +10,10 @@ import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../
 import { shellWord, splitFirstStep, splitRemark } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
-import { waitSteps } from './rules/wait-steps.ts';
 import { FIRST_COMMIT } from './rules/ahead.ts';
 import { hasBase, resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
+import { loadWait } from './wait.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id, state } = task;
@@ -219,15 +218,11 @@ async function hasAgent(
 /** What lets it land: the end of a pause, files that a person commits or stashes, or a leader for its queue. */
 async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
-  const paused = await loadPaused(context.board, landing);
-  if (paused !== undefined) return [paused.resume];
-  const place = landing && (await loadPlace(context, context.landing, landing));
-  if (place === undefined) return [];
-  const { entry, queue } = place;
-  const held = entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason;
-  const steps = held === undefined ? [] : waitSteps(held, { task, target: queue.target });
-  const isUnled = entry.standing.kind === 'no_leader' && steps.length === 0;
-  return [...steps, ...(isUnled ? [`copse merge ${task} # to land it now`] : [])];
+  if (landing === undefined) return [];
+  const { steps } = (await loadWait(context, context.landing, landing)) ?? { steps: [] };
+  if (steps.length > 0) return steps;
+  const place = await loadPlace(context, context.landing, landing);
+  return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task} # to land it now`] : [];
 }
 
 /** A command that was given once is unknown to the next command. */

@@ -34,13 +34,12 @@ import {
   waitsForPerson,
 } from './rules/overview.ts';
 import { standingOn, standingText, waitText } from './rules/queue.ts';
-import { waitSteps } from './rules/wait-steps.ts';
+import { waitBefore, waitSteps } from './rules/wait-steps.ts';
 import {
   attentionDetails,
   beginsWithClause,
   capitalised,
   dependsOnCancelled,
-  firstLine,
   reasonForPerson,
   restartText,
   sentence,
@@ -285,9 +284,7 @@ function needOfQueue({ entries, stalled, target }: QueueView): Need | undefined 
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
     const [step = 'copse queue'] = waitSteps(reason, { task, target });
     const { command } = splitRemark(step);
-    // What the command needs first is not a command.
-    const first = reason.kind === 'target_red' ? `; repair ${target}, then:` : '';
-    const said = `The queue waits: ${firstLine(words)}${first}`;
+    const said = `The queue waits: ${waitBefore(reason, target)}`;
     const holds = standing.kind === 'stalled' || stalled !== null ? entries.map((one) => one.task) : [];
     return { ...about, kind: 'landing', reason: said, details: words, command, holds };
   }

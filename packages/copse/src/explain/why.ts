@@ -408,6 +408,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
     ...stallLines(queue, entry.standing),
+    ...redOutput(queue, entry.standing),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
@@ -420,6 +421,13 @@ function stallLines({ stalled, target }: QueueView, standing: EntryStanding): re
   const why = waitText(stalled.reason, target);
   if (standing.kind === 'held' && waitText(standing.reason, target) === why) return [];
   return [standing.kind === 'stalled' ? `It waits: ${why}.` : sentence(why)];
+}
+
+/** The log of the check that the target itself fails. */
+function redOutput({ stalled }: QueueView, standing: EntryStanding): readonly string[] {
+  const reason = standing.kind === 'held' ? standing.reason : stalled?.reason;
+  const log = reason?.kind === 'target_red' ? reason.failed?.log : undefined;
+  return log ? [`Full output: ${log}`] : [];
 }
 
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {

@@ -4,6 +4,7 @@ import { sessionFrom } from '../../board/rules/author.ts';
 import { configOf, nodeHere, requireRepository } from '../../compose/open.ts';
 import { type Ahead, type AheadFacts, aheadOf } from '../../explain/rules/ahead.ts';
 import { describeUntaken, heldHere, lackOfAgents } from '../../explain/rules/waiting.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
@@ -26,27 +27,33 @@ export async function printAhead(
 async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<Ahead> {
   const { agentsOf } = await import('../../compose/run/agents.ts');
   const repository = requireRepository(cli);
-  const { usable, unusable } = await agentsOf(await configOf(repository), cli, repository.configFolder);
+  const config = await configOf(repository);
+  const { usable, unusable } = await agentsOf(config, cli, repository.configFolder);
   const isHere = await isOrchestrated(cli);
   return aheadOf(task, {
     isOrchestrated: isHere,
     elsewhere: isHere ? [] : await elsewhereFor(cli, task),
     pollIntervalMs: policy.orchestration.pollIntervalMs,
     noAgents: lackOfAgents({ agents: usable, unusable }),
-    paused: await pausedFor(cli, task),
+    waits: await waitFor(cli, task, config.landing),
     held: await heldFor(cli, task, usable),
     ...(await startFor(cli, task)),
     untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
   });
 }
 
-async function pausedFor(cli: Cli, { state }: TaskSummary): Promise<AheadFacts['paused']> {
+async function waitFor(
+  cli: Cli,
+  { id, state }: TaskSummary,
+  settings: Config['landing'],
+): Promise<AheadFacts['waits']> {
   if (state.status !== 'landing') return undefined;
-  const { loadPaused } = await import('../../queue/act/paused.ts');
-  const { waitText } = await import('../../explain/rules/queue.ts');
-  return withBoard(cli, async ({ board }) => {
-    const paused = await loadPaused(board, await board.get('landing', state.landing));
-    return paused && { text: waitText(paused.reason), resume: paused.resume };
+  const { loadWait } = await import('../../explain/wait.ts');
+  return withBoard(cli, async (context) => {
+    const landing = await context.board.get('landing', state.landing);
+    const wait = landing && (await loadWait(context, settings, landing));
+    if (!wait) return undefined;
+    return { text: wait.text, commands: wait.steps.length > 0 ? wait.steps : [`copse why ${id}`] };
   });
 }
 

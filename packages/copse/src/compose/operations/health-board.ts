@@ -2,7 +2,8 @@
 
 import type { Context } from '../../board/context.ts';
 import type { Board, ConnectionFacts } from '../../board/port.ts';
-import { waitText } from '../../explain/rules/queue.ts';
+import { stalledText } from '../../explain/rules/queue.ts';
+import { capitalised } from '../../explain/rules/status.ts';
 import { counted } from '../../kernel/text.ts';
 import { time } from '../../kernel/time.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
@@ -116,7 +117,7 @@ async function unopened(board: Board): Promise<readonly HealthCheck[]> {
 /** What a person's own act explains is no fault. */
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
   if (stalled === null || BY_PEOPLE.has(stalled.reason.kind)) return [];
-  const found = `${id}: ${waitText(stalled.reason)}`;
+  const found = capitalised(stalledText({ id, reason: stalled.reason }, ' stalled'));
   return [problem('queue', found, `Nothing lands on ${id} until this is fixed: copse queue`)];
 }
 

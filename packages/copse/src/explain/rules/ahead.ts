@@ -27,8 +27,8 @@ export interface AheadFacts {
   readonly lacksCommit?: boolean;
   /** Names of other nodes that can start it, or land it. */
   readonly elsewhere?: readonly string[] | undefined;
-  /** A person paused the queue that it waits in: why, and the command that resumes it. */
-  readonly paused?: { readonly text: string; readonly resume: string } | undefined;
+  /** The queue that it is in cannot land it now: why, and the commands that change that. */
+  readonly waits?: { readonly text: string; readonly commands: readonly string[] } | undefined;
 }
 
 export const FIRST_COMMIT = 'git commit --allow-empty --message="First commit" # to make the first commit';
@@ -37,7 +37,7 @@ export const LACKS_COMMIT = 'The repository has no commit, and a worktree starts
 const NONE_RUNS = 'No orchestrator is running here';
 
 export function aheadOf(task: Pick<TaskSummary, 'id' | 'state'>, facts: AheadFacts): Ahead {
-  const { isOrchestrated, pollIntervalMs, noAgents, untaken, paused, held = null, elsewhere = [] } = facts;
+  const { isOrchestrated, pollIntervalMs, noAgents, untaken, waits, held = null, elsewhere = [] } = facts;
   const { id, state } = task;
   const doItYourself = `copse work ${id}${facts.hasWorktree ? ' --resume' : ''} # to do it yourself`;
   switch (state.status) {
@@ -65,7 +65,7 @@ export function aheadOf(task: Pick<TaskSummary, 'id' | 'state'>, facts: AheadFac
             commands: ['copse orchestrate', doItYourself],
           };
     case 'landing':
-      if (paused !== undefined) return { text: `It waits: ${paused.text}.`, commands: [paused.resume] };
+      if (waits !== undefined) return { text: `It waits: ${waits.text}.`, commands: waits.commands };
       if (!isOrchestrated && elsewhere.length > 0)
         return {
           text: `An orchestrator on ${anyOf(elsewhere)} lands it.`,

@@ -2,6 +2,8 @@
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { shellWord } from '../../kernel/shell.ts';
+import { waitText } from './queue.ts';
+import { firstLine } from './status.ts';
 import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
 
 interface Waiting {
@@ -18,6 +20,12 @@ export function waitSteps(stored: StoredWaitReason, { task, target }: Waiting): 
   if (files.length > NAMED) return [`${git} status # to see the changes, then commit or stash them`];
   const names = files.map(shellWord).join(' ');
   return [`${git} stash push --include-untracked -- ${names} # to stash the changes (or commit them)`];
+}
+
+/** In one line, with what a person does before the command of `waitSteps`. */
+export function waitBefore(stored: StoredWaitReason, target: string): string {
+  const text = firstLine(waitText(stored, target));
+  return readWaitReason(stored).kind === 'target_red' ? `${text}; repair ${target}, then:` : text;
 }
 
 /** A command with more files does not fit a screen. */

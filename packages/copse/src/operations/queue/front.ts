@@ -14,6 +14,7 @@ interface Hurried {
   /** How many running checks restart. */
   readonly restarts: number;
   readonly isDryRun: boolean;
+  readonly hasChecks: boolean;
 }
 
 export async function act(access: Access, { tasks: words, dryRun = false }: Input): Promise<Hurried> {
@@ -22,10 +23,11 @@ export async function act(access: Access, { tasks: words, dryRun = false }: Inpu
     const context = await contextOfAll(run, tasks);
     const restarts = await effectOf(context, context.landing, 'hurried', tasks);
     if (!dryRun) orFail(await hurryTasks(context, tasks));
-    return { tasks, restarts, isDryRun: dryRun };
+    const hasChecks = Object.keys(context.landing.checks).length > 0;
+    return { tasks, restarts, isDryRun: dryRun, hasChecks };
   });
 }
 
-export function view(hurried: Hurried) {
-  return hurried;
+export function view({ tasks, restarts, isDryRun }: Hurried) {
+  return { tasks, restarts, isDryRun };
 }

@@ -16,7 +16,8 @@ import {
 import type { Landing } from '../../queue/rules/landing.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { addressOf } from '../rules/pull-request.ts';
-import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
+import { shown } from '../../kernel/text.ts';
+import { type Task, refuseUnlessAllowed, refusedFor } from '../../tasks/rules/task.ts';
 import type { Diff, DiffRequest } from '../../workspaces/ports/worktrees.ts';
 import type { Outcome } from '../../board/context.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
@@ -186,9 +187,19 @@ export async function approve(
     const reason = `Cannot approve ${id}: its commits are not in this repository, so they were not reviewed here.`;
     return refused('wrong_status', reason, `copse show ${id}`);
   }
+  const conflicting = task && (await refuseConflict(context, task, head));
+  if (conflicting) return conflicting;
   const wasQueued = task?.state.status === 'landing';
   const queued = await queueTask(context, id, { reviewed: head });
   return queued.kind === 'done' ? { kind: 'done', value: { landing: queued.value, wasQueued } } : queued;
+}
+
+/** The queue handed it back for a conflict that is still there, and would do so again. */
+async function refuseConflict(context: RunContext, task: Task, head: CommitId): Promise<Refused | undefined> {
+  if (task.state.status !== 'needs_attention' || task.state.because !== 'conflict') return undefined;
+  const { target, change } = await look(context, task, { withoutPatch: true });
+  if (target === null || change?.head !== head || change.conflicts.length === 0) return undefined;
+  return refusedFor(task, `Cannot approve ${task.id}: it conflicts with ${shown(target)}.`);
 }
 
 /** Returns a moved branch to review now, also while no orchestrator runs. */

@@ -1,4 +1,7 @@
 import { waitText } from '../../../explain/rules/queue.ts';
+import { waitBefore } from '../../../explain/rules/wait-steps.ts';
+import { loadPaused } from '../../../queue/act/paused.ts';
+import { splitRemark } from '../../../kernel/shell.ts';
 import { announce } from '../../../explain/notices/announce.ts';
 import { Orchestrator, type Pass } from '../../../orchestrator/orchestrate.ts';
 import { loadOverview } from '../../../explain/overview.ts';
@@ -202,16 +205,19 @@ async function printEnd(
     output.line(`Ran once${stillRunning === '' ? ': no agent is running.' : `.${stillRunning}`}`);
   if (end === 'idle') output.line('Idle: no task can start or land without you.');
   const told = new Set<TaskId>();
-  for (const { task, queuedAt, waiting } of await board.openLandings()) {
+  const commands = new Set<string>();
+  for (const landing of await board.openLandings()) {
+    const { task, target, queuedAt, waiting } = landing;
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
     const need = needsYou.find((one) => one.kind === 'landing' && one.task === task);
-    printProse(
-      output,
-      `  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`,
-      4,
-    );
-    if (need !== undefined) output.line(`    ${output.style('dim', `→ ${need.command}`)}`);
+    const why = need === undefined ? waitText(waiting, target) : waitBefore(waiting, target);
+    printProse(output, `  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(why)}`, 4);
+    const resume = (await loadPaused(board, landing))?.resume;
+    const command = need?.command ?? (resume === undefined ? undefined : splitRemark(resume).command);
+    if (command !== undefined && !commands.has(command))
+      output.line(`    ${output.style('dim', `→ ${command}`)}`);
+    if (command !== undefined) commands.add(command);
     if (need !== undefined) told.add(need.task);
   }
   for (const { task, title, status, since, reason, command } of needsYou) {

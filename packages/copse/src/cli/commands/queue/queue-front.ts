@@ -13,9 +13,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const hurried = await act(access, { tasks: words, dryRun: options.dryRun });
     const { output } = cli;
     if (options.json) return output.json(view(hurried));
-    const { tasks, restarts, isDryRun } = hurried;
+    const { tasks, restarts, isDryRun, hasChecks } = hurried;
     const [goes, is] = isDryRun ? ['would go to the front', 'be'] : ['goes to the front', 'is'];
-    for (const id of tasks) output.line(`${id} ${output.style('cyan', goes)} and ${is} checked alone`);
-    output.line(`    Nothing else lands before it. ${effectText(restarts)}`);
+    const alone = hasChecks ? ` and ${is} checked alone` : '';
+    for (const id of tasks) output.line(`${id} ${output.style('cyan', goes)}${alone}`);
+    output.line(`    Nothing else lands before it.${hasChecks ? ` ${effectText(restarts)}` : ''}`);
   });
 }

@@ -2,6 +2,7 @@ import { withAccess } from '../../../compose/operations/access.ts';
 import { shellWord } from '../../../kernel/shell.ts';
 import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/queue/pause.ts';
+import type { MergeQueue, QueueSwitch } from '../../../queue/rules/merge-queue.ts';
 import { printSteps } from '../../after/next-steps.ts';
 import type { Invocation } from '../../invocation.ts';
 
@@ -24,12 +25,17 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       output.line(`    Nothing lands on ${shown(target)}. ${checksText(queue.runs.length)}`);
     if (what.includes('accept'))
       output.line(
-        '    Tasks in the queue still land. Tasks that join it from now on wait in it until you resume it.',
+        `    ${landsText(what, queue)}Tasks that join it from now on wait in it until you resume it.`,
       );
     printSteps(output, [
       `copse queue resume${options.target === undefined ? '' : ` --target ${shellWord(target)}`} # to end the pause`,
     ]);
   });
+}
+
+function landsText(what: readonly QueueSwitch[], { paused }: Pick<MergeQueue, 'paused'>): string {
+  if (what.includes('land')) return '';
+  return paused.land === null ? 'Tasks in the queue still land. ' : 'Landing stays paused. ';
 }
 
 function checksText(checks: number): string {

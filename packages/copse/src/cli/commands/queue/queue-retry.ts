@@ -3,6 +3,9 @@ import { anyOf, shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/queue/retry.ts';
 import { loadOtherNodes } from '../../../machines/act/nodes.ts';
 import type { Access } from '../../../operations/access.ts';
+import { waitText } from '../../../explain/rules/queue.ts';
+import { type PausedLanding, loadPaused } from '../../../queue/act/paused.ts';
+import type { Landing } from '../../../queue/rules/landing.ts';
 import { printSteps } from '../../after/next-steps.ts';
 import type { Invocation } from '../../invocation.ts';
 
@@ -13,6 +16,11 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
     if (options.json) return output.json(view(landings));
     for (const { task, target } of landings)
       output.line(`${output.style('cyan', 'Queued')} ${task} to land on ${shown(target)}`);
+    const paused = await pausedOf(access, landings);
+    if (paused !== undefined) {
+      output.line(output.style('dim', `    It waits: ${shown(waitText(paused.reason))}.`));
+      return printSteps(output, [paused.resume]);
+    }
     const leader = await leaderOf(access);
     if (leader !== null) {
       output.line(output.style('dim', `    ${leader} lands it.`));
@@ -20,6 +28,17 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
     }
     output.line(output.style('dim', '    No orchestrator is running here.'));
     printSteps(output, [`copse merge ${landings.map(({ task }) => task).join(' ')}`]);
+  });
+}
+
+/** A pause that keeps one of them from landing. */
+async function pausedOf(access: Access, landings: readonly Landing[]): Promise<PausedLanding | undefined> {
+  return access.board(async ({ board }) => {
+    for (const landing of landings) {
+      const paused = await loadPaused(board, landing);
+      if (paused !== undefined) return paused;
+    }
+    return undefined;
   });
 }
 

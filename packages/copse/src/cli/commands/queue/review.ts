@@ -127,9 +127,13 @@ async function approve(
   const approved = await approving.act(access, { ...input, command });
   if (json) return output.json(approving.view(approved));
   const { task, landing, wasQueued } = approved;
-  const word = wasQueued ? 'Already in the queue' : 'Approved';
-  const where = `${landing.head.slice(0, 10)} lands on ${shown(landing.target)} through the queue`;
-  output.line(`${output.style('green', word)} ${landing.task} ${shown(task?.title ?? '')}: ${where}`);
+  const head = landing.head.slice(0, 10);
+  const target = shown(landing.target);
+  output.line(
+    wasQueued
+      ? `${landing.task} is already in the queue of ${target} at ${head}.`
+      : `${output.style('green', 'Approved')} ${landing.task} ${shown(task?.title ?? '')}: ${head} lands on ${target} through the queue`,
+  );
   if (task !== undefined) await access.run((context) => printAhead(cli, context, task), { command });
 }
 
