@@ -180,12 +180,12 @@ test('a task without an open question cannot be answered, and every refusal name
   expect(silent).toMatchObject({
     code: 4,
     stdout: '',
-    stderr: expect.stringContaining('has no open question'),
+    stderr: expect.stringContaining('does not ask for permission'),
   });
   const ready = await project.addTask('Not begun');
   const refused = await refusedWith(['answer', ready, 'allow'], here);
   expect(refused).toMatchObject({ exit: 4, code: 'wrong_status' });
-  expect(refused.reason).toBe(`${ready} has no open question: it is ready.`);
+  expect(refused.reason).toBe(`${ready} does not ask for permission: it is ready.`);
   expect(await refusedWith(['answer', task, 'yes'], here)).toMatchObject({ exit: 2, code: 'invalid' });
   expect(await refusedWith(['answer', 'zzzz', 'allow'], here)).toMatchObject({ exit: 3 });
 });

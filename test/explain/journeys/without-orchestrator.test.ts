@@ -5,7 +5,15 @@ import path from 'node:path';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { answer, copse, newArea, printed } from '../../support/cli.ts';
+import {
+  answer,
+  commitAsAgent,
+  copse,
+  newArea,
+  newRepository,
+  newTasks,
+  printed,
+} from '../../support/cli.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { commandsIn } from '../../support/pasted.ts';
 
@@ -88,4 +96,57 @@ test('texts about a paused queue name the pause and its end', async () => {
   expect(commandsIn(retry)).toEqual(['copse queue resume']);
   const front = await printed(['queue', 'front', id], scene.at);
   expect(front).toBe(`${id} goes to the front\n    Nothing else lands before it.\n`);
+});
+
+test('a program that is missing: another command is proposed, and no copse.yml that is not there', async () => {
+  const at = { cwd: newRepository(area) };
+  commitAsAgent(at.cwd);
+  const [{ id }] = await newTasks(['one'], at);
+  const { stdout } = await copse(['orchestrate', '--until-idle', '--command', './my-agent.sh'], at);
+  expect(stdout).toContain(`→ copse restart ${id} --command "…"\n`);
+  const why = await printed(['why', id], at);
+  expect(why).toContain('Install it, or start the task again with another command.');
+  expect(why).not.toContain('copse.yml');
+  const answered = await copse(['answer', id, 'allow'], at);
+  expect(answered.stderr).toContain(`${id} does not ask for permission: it is stuck.`);
+});
+
+test('a crashed task starts when an orchestrator runs, and without an agent that takes a command', async () => {
+  const at = { cwd: newRepository(area) };
+  commitAsAgent(at.cwd);
+  const [{ id }] = await newTasks(['one'], at);
+  await copse(['orchestrate', '--once', '--command', 'exit 9'], at);
+  const status = async () => (await answer<{ status: string }>(['show', id], at)).status;
+  await expect.poll(status, { timeout: 10_000 }).toBe('ready');
+  expect(await printed(['status'], at)).toMatch(
+    /Its last attempt crashed; it can start in \d+ s, when an orchestrator runs\./,
+  );
+  const why = await printed(['why', id], at);
+  expect(why).toMatch(/; it can start in \d+ s, when an orchestrator runs\./);
+  expect(commandsIn(why)).toContain('copse orchestrate --command "…"');
+});
+
+test('a merge of a task without commits proposes no agent that is not there', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['one'], at);
+  await answer(['work', id], at);
+  await answer(['pause', id], at);
+  for (const command of [
+    ['merge', id],
+    ['queue', 'retry', id],
+    ['review', id, '--approve'],
+  ]) {
+    const { code, stderr } = await copse(command, at);
+    expect(code).not.toBe(0);
+    expect([command, stderr]).toEqual([command, expect.not.stringContaining('copse resume')]);
+  }
+});
+
+test('a stuck agent that asks is answered by a restart', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('asks', 'copse stuck --reason "which one?"');
+  await scene.up();
+  const { stderr } = await copse(['answer', id, 'allow'], scene.at);
+  expect(stderr).toContain(`${id} does not ask for permission: its agent stopped with a question.`);
+  expect(commandsIn(stderr)[0]).toBe(`copse restart ${id} --answer "…"`);
 });

@@ -223,6 +223,7 @@ describe('while agents work', () => {
     orchestrator.kill('SIGINT');
     const { code, stdout, stderr } = await output;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Orchestrator runs on node \S+\. Ctrl\+C stops it; agents go on\.\n/);
     expect(stdout).toContain('Stopped. 1 agent keeps running; `copse orchestrate` takes it over again.\n');
     expect((await scene.tasks()).get(slow)?.status).toBe('in_progress');
     writeFileSync(`${scene.notes}.go`, '');

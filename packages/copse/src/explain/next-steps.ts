@@ -4,12 +4,19 @@ import { landingsOf, loadUndoing } from '../queue/act/undoing.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { unfinishedSteps } from '../queue/rules/unfinished.ts';
+import {
+  commandByHand,
+  continuing,
+  hasAgent,
+  hasWorktree,
+  sameCommand,
+  untilFinished,
+} from '../queue/act/continue-steps.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
-import { agentCanTake } from '../machines/rules/offer.ts';
 import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
 import { shellWord, splitFirstStep, splitRemark } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { type AgentName, type LandingId, type TaskId, brand } from '../kernel/ids.ts';
+import type { LandingId, TaskId } from '../kernel/ids.ts';
 import { FIRST_COMMIT } from './rules/ahead.ts';
 import { hasBase, resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
@@ -18,12 +25,7 @@ import { loadWait } from './wait.ts';
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { id, state } = task;
   const cancel = `copse cancel ${id} # to give it up`;
-  const byHand = async () => `copse work ${id}${(await hasWorktree(context, task)) ? ' --resume' : ''}`;
-  const byAgent = async () =>
-    (await hasAgent(context, task)) ? `copse resume ${id}${sameCommand(context)}` : byHand();
-  const continuing = async () =>
-    (await hasAgent(context, task)) ? `${await byAgent()} # to let its agent continue` : yourself();
-  const yourself = async () => untilFinished(`${await byHand()} # to continue yourself`, id);
+  const byHand = () => commandByHand(context, task);
   switch (state.status) {
     case 'pending':
       return [...(await withoutUnmet(context, task)), cancel];
@@ -42,14 +44,14 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
         cancel,
       ];
     case 'paused':
-      return [...new Set([await continuing(), await yourself()]), cancel];
+      return [...(await continuing(context, task)), cancel];
     case 'stuck':
       return [...firstStep(state), ...(await answers(context, task, byHand)), cancel];
     case 'failed':
       // It becomes ready, whether or not an agent can take it.
       return [...otherAgent(context, task), await restart(context, task), cancel];
     case 'in_review':
-      return [...reviewSteps(state, id), await continuing(), cancel];
+      return [...reviewSteps(state, id), ...(await continuing(context, task)).slice(0, 1), cancel];
     case 'needs_attention': {
       if (state.because === 'conflict') return [...(await conflictSteps(context, task)), cancel];
       const why =
@@ -57,7 +59,7 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
           ? 'to land it although its accept command failed'
           : 'if you fixed it without copse work';
       return [
-        ...new Set([await continuing(), await yourself()]),
+        ...(await continuing(context, task)),
         ...(canMerge(state) ? [`copse merge ${id} # ${why}`] : []),
         ...(isWithoutResult(state)
           ? [`${await byHand()} && copse finish ${id} --no-changes # if there is nothing to change`]
@@ -84,11 +86,6 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     default:
       return unreachable(state);
   }
-}
-
-/** `copse merge` refuses a task that a person holds. */
-function untilFinished(step: string, id: TaskId): string {
-  return `${step} (end with copse finish ${id})`;
 }
 
 /** What Copse asks for before a restart can succeed. */
@@ -149,12 +146,9 @@ export function canMerge({ because }: { readonly because: AttentionCause }): boo
   return because !== 'dirty' && !isWithoutResult({ because });
 }
 
-/** The task's worktree on this machine, if `copse work` would ask what to do with it. */
-export async function hasWorktree(
-  context: Pick<LookContext, 'board' | 'node'>,
-  { id }: Pick<Task, 'id'>,
-): Promise<boolean> {
-  return ((await workspaceOf(context, id))?.worktree ?? null) !== null;
+/** The shell could not start the program of its agent. */
+export function lacksProgram(state: TaskSummary['state']): boolean {
+  return state.status === 'stuck' && state.isByCopse === true && /exit code 12[67]\)/.test(state.reason);
 }
 
 /** Without an agent of the repository: with a command as the agent, if the task takes any agent, or by hand. */
@@ -165,6 +159,8 @@ async function answers(
 ): Promise<readonly string[]> {
   const isByCopse = task.state.status === 'stuck' && task.state.isByCopse;
   const restart = `copse restart ${task.id}${isByCopse ? '' : ' --answer "…"'}`;
+  if (context.agentCommand !== undefined && lacksProgram(task.state))
+    return [`${restart} --command "…" # to start it again with another command`];
   const what = isByCopse ? 'to start it again' : 'to answer it and start it again';
   if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)} # ${what}`];
   return [
@@ -204,17 +200,6 @@ export async function lacksCommit(context: LookContext, { repository }: TaskSumm
   return repository === undefined && context.target === undefined && !(await hasBase(context));
 }
 
-async function hasAgent(
-  { agents, board, node }: Pick<LookContext, 'agents' | 'board' | 'node'>,
-  task: Pick<TaskSummary, 'agent' | 'requires'>,
-): Promise<boolean> {
-  const offering = (await board.get('node', node))?.facts ?? null;
-  return agents.some(({ name, capabilities }) => {
-    const agent = { name: brand<AgentName>(name), capabilities };
-    return agentCanTake(task, agent, offering).kind === 'can';
-  });
-}
-
 /** What lets it land: the end of a pause, files that a person commits or stashes, or a leader for its queue. */
 async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
@@ -223,11 +208,6 @@ async function landingSteps(context: LookContext, id: LandingId, task: TaskId): 
   if (steps.length > 0) return steps;
   const place = await loadPlace(context, context.landing, landing);
   return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task} # to land it now`] : [];
-}
-
-/** A command that was given once is unknown to the next command. */
-function sameCommand({ agentCommand }: LookContext): string {
-  return agentCommand === undefined ? '' : ` --command ${shellWord(agentCommand)}`;
 }
 
 /** Its work stays on its branch: a person looks at it and merges it, while its worktree is here. */

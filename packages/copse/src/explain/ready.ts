@@ -2,7 +2,7 @@
 
 import type { RunningTask } from '../agents/act/observe.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
-import { type AgentName, type TaskId, brand } from '../kernel/ids.ts';
+import { type AgentName, type TaskId, type Timestamp, brand } from '../kernel/ids.ts';
 import { anyOf } from '../kernel/text.ts';
 import { loadOtherNodes } from '../machines/act/nodes.ts';
 import type { Node } from '../machines/rules/node.ts';
@@ -11,7 +11,7 @@ import { type ScheduleFacts, Scheduler, type WaitingFor } from '../orchestrator/
 import type { LookContext } from '../queue/context.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import { describeWaiting, startsText, unknownAgent, waitingStep } from './rules/waiting.ts';
+import { describeWaiting, startsText, unstartedText, unknownAgent, waitingStep } from './rules/waiting.ts';
 
 export interface ReadyFate {
   /** Without a full stop when it starts. */
@@ -52,13 +52,21 @@ export async function loadFates(
         ? unknownAgent(task, here.here?.node?.facts ?? null, here.agents)
         : null;
     fates.set(task.id, {
-      text: unknown?.text ?? describeWaiting(waiting, facts.at),
+      text:
+        unknown?.text ??
+        textOf(waiting, facts.at, isOrchestrated || startsElsewhere(task, others) !== undefined),
       step: unknown?.command ?? waitingStep(waiting),
       waiting,
       agent: null,
     });
   }
   return fates;
+}
+
+function textOf(waiting: WaitingFor, now: Timestamp, hasOrchestrator: boolean): string {
+  return waiting.kind === 'delay' && !hasOrchestrator
+    ? unstartedText(waiting.delay, now)
+    : describeWaiting(waiting, now);
 }
 
 function startsElsewhere(task: TaskSummary, others: readonly Node[]): string | undefined {

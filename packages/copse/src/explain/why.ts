@@ -14,7 +14,7 @@ import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
 import { named, shown } from '../kernel/text.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
-import { type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
+import { type Delay, type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
 import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
@@ -35,9 +35,11 @@ import { personName } from '../agents/rules/session/take-over.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { withStateNow } from './state-now.ts';
 import { LACKS_COMMIT } from './rules/ahead.ts';
-import { hasWorktree, lacksCommit, nextSteps, unfinishedIn } from './next-steps.ts';
+import { hasWorktree } from '../queue/act/continue-steps.ts';
+import { lacksCommit, lacksProgram, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
+import { lackOfAgents } from './rules/waiting.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
   attentionClause,
@@ -138,10 +140,15 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
 }
 
 /** The shell could not start the program of its agent. */
-async function unfoundProgram({ board }: LookContext, { state, session }: Task): Promise<readonly string[]> {
-  if (state.status !== 'stuck' || !state.isByCopse || !/exit code 12[67]\)/.test(state.reason)) return [];
+async function unfoundProgram(
+  { agents, board, unusable = [] }: LookContext,
+  { state, session }: Task,
+): Promise<readonly string[]> {
+  if (!lacksProgram(state)) return [];
   const agent = session === null ? undefined : (await board.get('session', session))?.agent;
   if (agent === undefined) return [];
+  if (![...agents, ...unusable].some(({ name }) => name === agent))
+    return ['Install it, or start the task again with another command.'];
   return [`Install it, or correct agents.${agent}.command in copse.yml and run: copse config accept`];
 }
 
@@ -280,9 +287,13 @@ async function whyReady(context: LookContext, task: Task, isOrchestrated: boolea
     ...(crash ? [] : [waiting === null ? `It is ready. ${sentence(text)}` : text]),
     ...(await whyNodes(context, task, { waiting, isOrchestrated })),
     ...(waiting === null ? passedOver(context, task) : []),
-    ...(await lastCrash(context, task, crash ? waiting.delay.until - context.clock.now() : undefined)),
+    ...(await lastCrash(context, task, crash ? retryText(waiting.delay, context, isOrchestrated) : '')),
   ];
-  const start = isUnstarted ? ['copse orchestrate # to start agents'] : [];
+  const hasAgents = lackOfAgents(context) === null;
+  const orchestrate = hasAgents
+    ? 'copse orchestrate # to start agents'
+    : 'copse orchestrate --command "…" # to start agents, with a command as the agent';
+  const start = isUnstarted ? [orchestrate] : [];
   return { because, next: step === null ? start : [step, ...start] };
 }
 
@@ -441,12 +452,13 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
 }
 
+function retryText({ until }: Delay, { clock }: LookContext, isOrchestrated: boolean): string {
+  const span = spanText(Math.ceil((until - clock.now()) / 1_000) * 1_000);
+  return isOrchestrated ? `; retry in ${span}` : `; it can start in ${span}, when an orchestrator runs`;
+}
+
 /** `Crashed once: the agent program ended with exit code 1; retry in 15 s.`, then the details of the last crash. */
-async function lastCrash(
-  { board }: LookContext,
-  task: Task,
-  retryMs: number | null = null,
-): Promise<readonly string[]> {
+async function lastCrash({ board }: LookContext, task: Task, retry = ''): Promise<readonly string[]> {
   if (task.retries === 0) return [];
   const attempts = await board.list('attempt', { task: task.id });
   const ended = attempts.findLast(({ end }) => end !== null)?.end;
@@ -455,7 +467,6 @@ async function lastCrash(
   const last = ended && ended.reason !== 'crashed' ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : '';
   const [first = '', ...details] = crash?.text.split('\n') ?? [];
   const error = /^The attempt crashed: (.*?)\.?$/.exec(first)?.[1];
-  const retry = retryMs === null ? '' : `; retry in ${spanText(Math.ceil(retryMs / 1_000) * 1_000)}`;
   return [
     `Crashed ${times(task.retries)}${last}${error === undefined ? '' : `: ${error}`}${retry}.`,
     ...(error === undefined && first !== '' ? [first] : []),

@@ -91,9 +91,14 @@ export async function noQuestion(board: BoardReader, { id, state }: TaskSummary)
   const session =
     state.status === 'in_progress' ? await board.get('session', state.claim.session) : undefined;
   if (session?.state.life !== 'live' || session.state.attention === null)
-    return refusedFor({ id, state }, `${id} has no open question: it ${statusPredicate(state.status)}.`);
+    return refusedFor({ id, state }, `${id} does not ask for permission: ${insteadOf(state)}.`);
   const reason = `Copse cannot pass an answer to this agent (${session.agent}).`;
   return refused('wrong_status', reason, `copse pause ${id} && copse resume ${id} --message "…"`);
+}
+
+function insteadOf(state: TaskSummary['state']): string {
+  const isAsking = state.status === 'stuck' && !state.isByCopse;
+  return isAsking ? 'its agent stopped with a question' : `it ${statusPredicate(state.status)}`;
 }
 
 export interface Raising {

@@ -63,7 +63,7 @@ async function startFor(
   task: TaskSummary,
 ): Promise<Pick<AheadFacts, 'hasWorktree' | 'lacksCommit'>> {
   if (task.state.status !== 'ready') return {};
-  const { hasWorktree } = await import('../../explain/next-steps.ts');
+  const { hasWorktree } = await import('../../queue/act/continue-steps.ts');
   const { hasBase } = await import('../../compose/on-demand.ts');
   const node = nodeHere(requireRepository(cli));
   return {

@@ -9,10 +9,10 @@ import { agentCanTake } from '../../machines/rules/offer.ts';
 import { splitRemark } from '../../kernel/shell.ts';
 import { type UnusableAgent, type WaitingFor, whyNone } from '../../orchestrator/rules/schedule.ts';
 import { canTake } from '../../tasks/rules/capabilities.ts';
-import type { TaskSummary } from '../../tasks/rules/task.ts';
+import type { Delay, TaskSummary } from '../../tasks/rules/task.ts';
 import { megabytesText } from './amounts.ts';
 import { splitInstall } from './reason.ts';
-import { delayText } from './status.ts';
+import { capitalised, delayText } from './status.ts';
 
 /** What an orchestrator does with a task that waits for nothing; short, because a list has half a line for it. */
 export function startsText(agent: AgentName, pollIntervalMs: number): string {
@@ -118,12 +118,20 @@ export function heldHere(
   return unknownAgent(task, node.facts, agents);
 }
 
+/** Of a delay while no orchestrator runs that would start it at its end. */
+export function unstartedText(delay: Delay, now: Timestamp): string {
+  const because = capitalised(delayText(delay));
+  return `${because}; it can start in ${secondsTo(delay, now)} s, when an orchestrator runs.`;
+}
+
+function secondsTo({ until }: Delay, now: Timestamp): number {
+  return Math.ceil((until - now) / 1_000);
+}
+
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
   switch (waiting.kind) {
-    case 'delay': {
-      const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
-      return `It starts in ${seconds} s: ${delayText(waiting.delay)}.`;
-    }
+    case 'delay':
+      return `It starts in ${secondsTo(waiting.delay, now)} s: ${delayText(waiting.delay)}.`;
     case 'moved':
       return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
     case 'draining':

@@ -18,6 +18,7 @@ import { newQueueMemory } from '../lead/memory.ts';
 import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from '../context.ts';
+import { continuing } from './continue-steps.ts';
 import { targetOf } from './landing-target.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
@@ -117,33 +118,31 @@ async function newerOf(
 
 /** Only commits land, and the worktree is removed afterwards: uncommitted work must not go unnoticed. */
 async function refuseUnfinished(
-  { git }: RunContext,
+  context: RunContext,
   id: TaskId,
   { path, baseCommit }: NonNullable<Workspace['worktree']>,
   facts: Awaited<ReturnType<RunContext['git']['look']>> | null,
   { head, finding }: TaskHead,
 ): Promise<Refused | undefined> {
-  if (facts?.state !== 'healthy') return undefined;
-  const next = [
-    `copse resume ${id} # to let its agent continue`,
-    `copse work ${id} --resume # to continue yourself`,
-  ] as const;
+  const task = await context.board.get('task', id);
+  if (facts?.state !== 'healthy' || task === undefined) return undefined;
   if (facts.operation !== null)
     return refused(
       'wrong_status',
       `Cannot land ${id}: ${unfinishedText(facts.operation)}.`,
       ...unfinishedSteps(id, path, facts.operation),
     );
-  const { changed, untracked } = await git.uncommitted(path);
+  const { changed, untracked } = await context.git.uncommitted(path);
   const [file, ...others] = [...changed, ...untracked];
   if (file !== undefined) {
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     const what = `Cannot land ${id}: it has uncommitted changes in ${shown(file)}${more}.`;
-    return refused('wrong_status', what, ...next);
+    return refused('wrong_status', what, ...(await continuing(context, task)));
   }
   if (head !== baseCommit) return undefined;
   const elsewhere = finding === null ? '' : ` ${finding}`;
-  return refused('wrong_status', `${id} has nothing to land: it has no commits.${elsewhere}`, ...next);
+  const what = `${id} has nothing to land: it has no commits.${elsewhere}`;
+  return refused('wrong_status', what, ...(await continuing(context, task)));
 }
 
 /** The branch is from before another node worked on it, or was moved back. */
