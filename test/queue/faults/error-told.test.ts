@@ -28,7 +28,7 @@ test('why, queue and doctor tell the last error of a queue, and no longer once i
   const { queues } = await answer<{ queues: { stalled: { reason: string } | null }[] }>(['queue'], at);
   expect(queues[0]?.stalled?.reason).toMatch(/cannot go on/);
   const doctor = await copse(['doctor'], at);
-  expect(doctor.stdout).toMatch(/queue +main: the queue cannot go on/);
+  expect(doctor.stdout).toMatch(/queue +The queue of main cannot go on/);
 
   rmSync(lock, { recursive: true });
   await scene.lead();

@@ -97,7 +97,8 @@ describe('without a remote', () => {
   });
 
   test('a waiting landing records its reason once, in any number of passes', async () => {
-    const count = async () => (await scene.events()).length;
+    // Each orchestrator takes the lead of the queue and gives it back.
+    const count = async () => (await scene.events()).filter(({ id }) => id !== 'queue:main').length;
     const before = await count();
     for (let looks = 0; looks < 2; looks += 1) await copse(['orchestrate', '--once'], scene.at);
     expect(await count()).toBe(before);
