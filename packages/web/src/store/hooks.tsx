@@ -1,14 +1,7 @@
 /** What pages read: records of the live world, and answers of operations that are asked again when events concern them. */
 
 import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
-import {
-  type PropsWithChildren,
-  createContext,
-  use,
-  useCallback,
-  useEffect,
-  useSyncExternalStore,
-} from 'react';
+import { type PropsWithChildren, createContext, use, useEffect, useSyncExternalStore } from 'react';
 
 import {
   type AnyRecord,
@@ -39,38 +32,27 @@ export function useDesk(): Desk {
   return desk;
 }
 
+function useLive<T>(read: (live: Live) => T): T {
+  const { live } = useDesk();
+  return useSyncExternalStore(live.subscribe, () => read(live));
+}
+
 /** All records of a kind; a new map when one of them changed. */
 export function useRecords<K extends RecordKind>(kind: K): World[K] {
-  const { live } = useDesk();
-  return useSyncExternalStore(
-    useCallback((listener) => live.subscribe(listener), [live]),
-    () => live.now.world[kind],
-  );
+  return useLive(({ now }) => now.world[kind]);
 }
 
 export function useConnection(): Connection {
-  const { live } = useDesk();
-  return useSyncExternalStore(
-    useCallback((listener) => live.subscribe(listener), [live]),
-    () => live.connection,
-  );
+  return useLive(({ connection }) => connection);
 }
 
 /** Whether the records are the board's, or not read yet. */
 export function useIsRead(): boolean {
-  const { live } = useDesk();
-  return useSyncExternalStore(
-    useCallback((listener) => live.subscribe(listener), [live]),
-    () => live.isRead,
-  );
+  return useLive(({ isRead }) => isRead);
 }
 
 export function useEventNumber(): number {
-  const { live } = useDesk();
-  return useSyncExternalStore(
-    useCallback((listener) => live.subscribe(listener), [live]),
-    () => live.now.at,
-  );
+  return useLive(({ now }) => now.at);
 }
 
 export type Answer<N extends OperationName> = UseQueryResult<OutputOf<N>, Problem>;

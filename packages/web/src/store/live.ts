@@ -84,10 +84,10 @@ export class Live {
   }
 
   /** Hears of new events, at most once for each frame of the screen, and of changes of the connection (no events). */
-  subscribe(listener: Listener): () => void {
+  readonly subscribe = (listener: Listener): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
+  };
 
   start(): void {
     if (this.#isStarted) return;
