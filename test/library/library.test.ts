@@ -8,7 +8,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { Copse, CopseEvent } from '../../packages/copse/src/library/copse.ts';
 import { CopseError } from '../../packages/copse/src/library/copse-error.ts';
 import { openFor } from '../../packages/copse/src/library/opened.ts';
-import { answer, copse as run, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { answer, copse as run, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { processesAbout } from '../support/processes-about.ts';
 import { startSession } from '../support/records/sessions.ts';
 import { newProject, openForTest } from '../support/workspaces/workspaces.ts';
 
@@ -118,6 +119,20 @@ describe('calls', () => {
     const { tasks } = await copse.task.list();
     expect(tasks.map(({ title }) => title)).toEqual(['Of another board']);
   });
+});
+
+test('calls that ask git share its processes, and closing ends them', async () => {
+  const cwd = newRepository(area);
+  // In a pack, objects are read by a git that lives on.
+  git(cwd, 'gc', '--quiet');
+  const copse = await open(cwd);
+  const { id } = await copse.task.add({ title: 'One' });
+  await copse.task.why({ task: id });
+  const atFirst = processesAbout(cwd).length;
+  for (let call = 0; call < 3; call += 1) await copse.task.why({ task: id });
+  expect(processesAbout(cwd)).toHaveLength(atFirst);
+  await copse.close();
+  expect(processesAbout(cwd)).toEqual([]);
 });
 
 // promise: library-sessions

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import type { Context } from '../board/context.ts';
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../git/process.ts';
 import type { Git } from '../git/port.ts';
 import { openGit } from '../git/repository.ts';
 import { isAlive } from '../processes/identity.ts';
@@ -15,7 +16,6 @@ import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { ListContext } from '../workspaces/act/worktree-list.ts';
 import {
-  type Repository,
   type Surroundings,
   attemptSettings,
   configOf,
@@ -26,7 +26,6 @@ import {
   requireRepository,
   rootsOf,
 } from './open.ts';
-import type { Policy } from '../kernel/policy.ts';
 import { landingFor } from '../config/effective.ts';
 import { type KnownAgents, agentsOf } from './run/agents.ts';
 import { isOrchestratedAt } from './board/who-runs.ts';
@@ -39,11 +38,11 @@ export async function withLook<T>(
   work: (context: LookContext, unusable: KnownAgents['unusable']) => Promise<T>,
   options: OpenContextOptions = {},
 ): Promise<T> {
-  const { context, unusable } = await openLook(surroundings, options);
+  const { context, unusable, close } = await openLook(surroundings, options);
   try {
     return await work(context, unusable);
   } finally {
-    await context.board.close();
+    await close();
   }
 }
 
@@ -52,19 +51,31 @@ export function isOrchestrated(surroundings: Surroundings): Promise<boolean> {
   return isOrchestratedAt(requireRepository(surroundings).home);
 }
 
-/** The caller closes its board. */
+export interface OpenLook {
+  readonly context: LookContext;
+  readonly unusable: KnownAgents['unusable'];
+  /** Closes its board and the gits that it started. */
+  close(this: void): Promise<void>;
+}
+
 export async function openLook(
   surroundings: Surroundings,
   options: OpenContextOptions = {},
-): Promise<{ readonly context: LookContext; readonly unusable: KnownAgents['unusable'] }> {
+): Promise<OpenLook> {
   const repository = requireRepository(surroundings);
   const { home, configFolder: root } = repository;
   const config = await configOf(repository);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
   const context = await openContext(surroundings, undefined, options);
-  const asked = () => openGit(openTrustedDir(repository), context.policy);
+  let dir: TrustedDir | undefined;
+  const trusted = () => (dir ??= openTrustedDir(repository));
+  let git: Git | undefined;
+  const asked = () => (git ??= openGit(trusted(), context.policy));
   return {
     unusable,
+    async close() {
+      await Promise.all([git?.close(), context.board.close()]);
+    },
     context: {
       ...context,
       clock: systemTimer,
@@ -72,7 +83,7 @@ export async function openLook(
       unusable,
       disk,
       git: {
-        detectBase: () => detectBase(repository, context.policy),
+        detectBase: async () => baseByFiles(trusted()) ?? asked().detectBase(),
         isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
         look: (path) => asked().look(path),
         tip: (name) => asked().tip(name),
@@ -118,17 +129,5 @@ export async function withWorktreeList<T>(
   } finally {
     for (const other of others.values()) await other.close();
     await Promise.all([git?.close(), known === undefined && context.board.close()]);
-  }
-}
-
-async function detectBase(repository: Repository, policy: Policy) {
-  const dir = openTrustedDir(repository);
-  const known = baseByFiles(dir);
-  if (known !== null) return known;
-  const git = openGit(dir, policy);
-  try {
-    return await git.detectBase();
-  } finally {
-    await git.close();
   }
 }

@@ -20,6 +20,7 @@ import {
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
 import { setupOf } from './setup.ts';
+import type { OpenLook } from '../look.ts';
 import type { OpenRun, OpenRunOptions } from '../run/run.ts';
 import type { UndoContext } from '../../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
@@ -67,7 +68,7 @@ class OwnAccess implements OpenAccess {
   readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
-  #look: Promise<LookContext> | undefined;
+  #look: Promise<OpenLook> | undefined;
 
   constructor(surroundings: Surroundings, options: AccessOptions) {
     this.#lent = options.lent;
@@ -84,7 +85,7 @@ class OwnAccess implements OpenAccess {
 
   async look<T>(work: (context: LookContext) => Promise<T>): Promise<T> {
     this.#look ??= openLooking(this.#surroundings, this.#lent);
-    return work(await this.#look);
+    return work((await this.#look).context);
   }
 
   async workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
@@ -155,13 +156,15 @@ class OwnAccess implements OpenAccess {
   /** What could not be opened was reported by its operation. */
   async close(): Promise<void> {
     await Promise.all(this.#announcing);
-    const boards = opened(await Promise.allSettled([this.#board, this.#look, this.#workspaces]));
+    const boards = opened(await Promise.allSettled([this.#board, this.#workspaces]));
     const [workspaces] = opened(await Promise.allSettled([this.#workspaces]));
-    const runs = opened(await Promise.allSettled(this.#runs.values()));
+    const closable = opened<OpenLook | OpenRun>(
+      await Promise.allSettled([this.#look, ...this.#runs.values()]),
+    );
     await Promise.all([
       workspaces?.git.close(),
       ...boards.map(({ board }) => board.close()),
-      ...runs.map((run) => run.close()),
+      ...closable.map((one) => one.close()),
     ]);
   }
 }
@@ -170,9 +173,9 @@ function opened<T>(results: readonly PromiseSettledResult<T | undefined>[]): rea
   return results.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
 }
 
-async function openLooking(surroundings: Surroundings, lent: Board | undefined): Promise<LookContext> {
+async function openLooking(surroundings: Surroundings, lent: Board | undefined): Promise<OpenLook> {
   const { openLook } = await import('../look.ts');
-  return (await openLook(surroundings, { lent })).context;
+  return openLook(surroundings, { lent });
 }
 
 async function openRunning(
