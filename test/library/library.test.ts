@@ -1,9 +1,9 @@
 /** The library in this process, on real repositories: calls, errors, events, and what closing frees. */
 
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 
 import type { Copse, CopseEvent } from '../../packages/copse/src/library/copse.ts';
 import { CopseError } from '../../packages/copse/src/library/copse-error.ts';
@@ -119,6 +119,31 @@ describe('calls', () => {
     const { tasks } = await copse.task.list();
     expect(tasks.map(({ title }) => title)).toEqual(['Of another board']);
   });
+});
+
+test('an agent whose sandbox works meanwhile can be used without opening anew', async () => {
+  const cwd = newRepository(area);
+  const bin = mkdtempSync(path.join(area, 'bin '));
+  const docker = { enabled: true, image: 'some/image' };
+  writeFileSync(
+    path.join(cwd, 'copse.yml'),
+    JSON.stringify({ agents: { one: { command: 'true', docker } } }),
+  );
+  const isFine = path.join(bin, 'fine');
+  const program = `#!/bin/sh\n[ -e '${isFine}' ] || { echo 'no daemon' >&2; exit 1; }\n`;
+  writeFileSync(path.join(bin, 'docker'), program, { mode: 0o755 });
+  const copse = await open(cwd, { PATH: [bin, process.env['PATH']].join(path.delimiter) });
+  const { id } = await copse.task.add({ title: 'One', agent: 'one' });
+  const because = async () => (await copse.task.why({ task: id })).because.join('\n');
+  expect(await because()).toContain('Docker does not answer: no daemon');
+  writeFileSync(isFine, '');
+  const now = performance.now.bind(performance);
+  const later = vi.spyOn(performance, 'now').mockImplementation(() => now() + 11_000);
+  try {
+    expect(await because()).not.toContain('Docker');
+  } finally {
+    later.mockRestore();
+  }
 });
 
 test('calls that ask git share its processes, and closing ends them', async () => {

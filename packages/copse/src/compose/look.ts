@@ -27,7 +27,7 @@ import {
   rootsOf,
 } from './open.ts';
 import { landingFor } from '../config/effective.ts';
-import { type KnownAgents, agentsOf } from './run/agents.ts';
+import { agentsOf } from './run/agents.ts';
 import { isOrchestratedAt } from './board/who-runs.ts';
 import { machine } from './machine.ts';
 import { systemTimer } from './parts.ts';
@@ -35,14 +35,14 @@ import { openRadarMemory } from './radar-sight.ts';
 
 export async function withLook<T>(
   surroundings: Surroundings,
-  work: (context: LookContext, unusable: KnownAgents['unusable']) => Promise<T>,
+  work: (context: LookContext) => Promise<T>,
   options: OpenContextOptions = {},
 ): Promise<T> {
-  const { context, unusable, close } = await openLook(surroundings, options);
+  const look = await openLook(surroundings, options);
   try {
-    return await work(context, unusable);
+    return await work(await look.context());
   } finally {
-    await close();
+    await look.close();
   }
 }
 
@@ -52,8 +52,8 @@ export function isOrchestrated(surroundings: Surroundings): Promise<boolean> {
 }
 
 export interface OpenLook {
-  readonly context: LookContext;
-  readonly unusable: KnownAgents['unusable'];
+  /** Looks again for agents that could not run here: a person may have started Docker meanwhile. */
+  context(this: void): Promise<LookContext>;
   /** Closes its board and the gits that it started. */
   close(this: void): Promise<void>;
 }
@@ -65,44 +65,50 @@ export async function openLook(
   const repository = requireRepository(surroundings);
   const { home, configFolder: root } = repository;
   const config = await configOf(repository);
-  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
+  let agents = await agentsOf(config, surroundings, root);
+  let agentsMs = performance.now();
   const context = await openContext(surroundings, undefined, options);
   let dir: TrustedDir | undefined;
   const trusted = () => (dir ??= openTrustedDir(repository));
   let git: Git | undefined;
   const asked = () => (git ??= openGit(trusted(), context.policy));
+  const look: Omit<LookContext, 'agents' | 'unusable'> = {
+    ...context,
+    clock: systemTimer,
+    disk,
+    git: {
+      detectBase: async () => baseByFiles(trusted()) ?? asked().detectBase(),
+      isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
+      look: (path) => asked().look(path),
+      tip: (name) => asked().tip(name),
+      uncommitted: (path) => asked().uncommitted(path),
+    },
+    landing: landingFor(config.landing, config.workspace),
+    machine,
+    node: nodeHere(repository),
+    occupancy: { isAlive },
+    radar: openRadarMemory(repository),
+    root,
+    rootOf: await rootsOf(repository, surroundings),
+    runners: {
+      ...knownRunners(home),
+      runnerOf: async (attempt) => readRunner(home, attempt),
+      stoppedOf: async (attempt) => readStopped(home, attempt),
+      lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
+    },
+    target: config.landing.target,
+  };
   return {
-    unusable,
+    async context() {
+      const isOld = performance.now() - agentsMs > context.policy.sandboxTries.keptMs;
+      if (agents.unusable.length > 0 && isOld) {
+        agents = await agentsOf(config, surroundings, root);
+        agentsMs = performance.now();
+      }
+      return { ...look, agents: agents.usable, unusable: agents.unusable };
+    },
     async close() {
       await Promise.all([git?.close(), context.board.close()]);
-    },
-    context: {
-      ...context,
-      clock: systemTimer,
-      agents,
-      unusable,
-      disk,
-      git: {
-        detectBase: async () => baseByFiles(trusted()) ?? asked().detectBase(),
-        isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
-        look: (path) => asked().look(path),
-        tip: (name) => asked().tip(name),
-        uncommitted: (path) => asked().uncommitted(path),
-      },
-      landing: landingFor(config.landing, config.workspace),
-      machine,
-      node: nodeHere(repository),
-      occupancy: { isAlive },
-      radar: openRadarMemory(repository),
-      root,
-      rootOf: await rootsOf(repository, surroundings),
-      runners: {
-        ...knownRunners(home),
-        runnerOf: async (attempt) => readRunner(home, attempt),
-        stoppedOf: async (attempt) => readStopped(home, attempt),
-        lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
-      },
-      target: config.landing.target,
     },
   };
 }

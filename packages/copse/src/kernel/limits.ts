@@ -192,6 +192,16 @@ export const limits = {
     unfinishedMs: HOUR,
   },
 
+  /** Whether a sandbox works on this machine, and which agents can run here. */
+  sandboxTries: {
+    mostMs: 10 * SECOND,
+    /** What is left of its output after its end. */
+    lastMs: 200,
+    textLength: KILOBYTE,
+    /** A person may start Docker or install a program meanwhile. */
+    keptMs: 10 * SECOND,
+  },
+
   /** How long Copse waits for an agent’s program. */
   agentPrograms: {
     /** A program that asks a question instead of printing its version is killed after this time. */

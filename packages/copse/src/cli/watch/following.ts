@@ -77,7 +77,6 @@ export class Following {
   async #follow(): Promise<void> {
     const repository = requireRepository(this.#cli);
     const look = await openLook(this.#cli);
-    const { context } = look;
     this.#look = look;
     const mark = boardMark(repository);
     try {
@@ -87,6 +86,7 @@ export class Following {
         while (!this.#isStopped) {
           this.#isWoken = false;
           if (boardMark(repository) !== mark) return;
+          const context = await look.context();
           const facts = await loadFacts(context, await isOrchestrated(this.#cli));
           this.#hasRead = true;
           if (this.#isStopped) return;

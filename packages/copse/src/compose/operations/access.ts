@@ -85,7 +85,7 @@ class OwnAccess implements OpenAccess {
 
   async look<T>(work: (context: LookContext) => Promise<T>): Promise<T> {
     this.#look ??= openLooking(this.#surroundings, this.#lent);
-    return work((await this.#look).context);
+    return work(await (await this.#look).context());
   }
 
   async workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
