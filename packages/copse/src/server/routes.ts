@@ -60,6 +60,8 @@ interface AskedBy {
   readonly keyed?: KeyedRequest | undefined;
   /** Without it: the person. */
   readonly caller?: HttpCaller;
+  /** Comes when the server stops. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Counts {

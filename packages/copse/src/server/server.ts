@@ -132,7 +132,7 @@ export async function openServer(given: ServerOptions): Promise<RunningServer> {
     limits,
     counts,
     snapshots: { tasks: new Snapshots(board, viewedTasks), records: new Snapshots(board, liveRecords) },
-    withAccess: options.withAccess,
+    withAccess: (work, asked) => options.withAccess(work, { ...asked, signal: stop.signal }),
     version: options.version,
     once: new Once(board, options.onProblem),
     onProblem: options.onProblem,

@@ -34,6 +34,8 @@ export interface AccessOptions {
   readonly onProblem?: (reason: string) => void;
   /** A board that is open already, and stays open. */
   readonly lent?: Board | undefined;
+  /** Comes when the process that performs the operation stops. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Closes at the end what was opened meanwhile. */
@@ -61,6 +63,7 @@ export function openAccess(surroundings: Surroundings, options: AccessOptions = 
 class OwnAccess implements OpenAccess {
   readonly env: Access['env'];
   readonly here: CloneHere;
+  readonly signal: AbortSignal | undefined;
   readonly #surroundings: Surroundings;
   readonly #lent: Board | undefined;
   readonly #options: AccessOptions;
@@ -73,6 +76,7 @@ class OwnAccess implements OpenAccess {
   constructor(surroundings: Surroundings, options: AccessOptions) {
     this.#lent = options.lent;
     this.#options = options;
+    this.signal = options.signal;
     this.env = surroundings.env;
     this.here = hereOf(surroundings, options);
     this.#surroundings = surroundings;

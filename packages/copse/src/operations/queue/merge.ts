@@ -61,6 +61,7 @@ export async function act(access: Access, input: Input): Promise<MergeResults> {
       context,
       landings,
       waitSeconds,
+      stopped: access.signal,
     });
     const failed = results.filter(({ kind }) => kind !== 'landed');
     const failures = await Promise.all(failed.map((one) => explainLanding(context, one, access.here)));
@@ -110,15 +111,20 @@ async function waitFor(
     context,
     landings,
     waitSeconds,
+    stopped,
   }: {
     readonly context: RunContext;
     readonly landings: readonly Landing[];
     readonly waitSeconds: number;
+    readonly stopped: AbortSignal | undefined;
   },
 ): Promise<readonly LandingResult[]> {
   const over = new AbortController();
   const closed = new AbortController();
   const stop = () => over.abort(new StoppedWaiting(`it did not land within ${waitSeconds} s`));
+  const leave = () => over.abort(new StoppedWaiting('the server stopped'));
+  if (stopped?.aborted) leave();
+  else stopped?.addEventListener('abort', leave, { once: true });
   if (waitSeconds === 0) stop();
   else if (Number.isFinite(waitSeconds))
     void context.clock.sleep(waitSeconds * 1_000, closed.signal).then(() => closed.signal.aborted || stop());
@@ -126,6 +132,7 @@ async function waitFor(
     const signal = AbortSignal.any([wait.signal, over.signal]);
     return await new LandingWait(context, landings, wait, signal).run();
   } finally {
+    stopped?.removeEventListener('abort', leave);
     closed.abort();
     await wait.close();
   }
