@@ -3,6 +3,7 @@
  * is open, and each page reads on from its own offset. The agent can write the file, so it may also become shorter.
  */
 
+import type { Typed } from '../../processes/ports/terminal.ts';
 import type { AttemptLogs, LogName } from '../../agents/ports/logs.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type OutputNews, type OutputPosition, type OutputSource, WaitingReaders } from './source.ts';
@@ -59,8 +60,8 @@ export class LogSource implements OutputSource {
     }
   }
 
-  type(): Promise<boolean> {
-    return Promise.resolve(false);
+  type(): Promise<Typed> {
+    return Promise.resolve('not_typed');
   }
 
   close(): void {

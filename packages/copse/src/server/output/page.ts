@@ -48,7 +48,7 @@ export class OutputPage {
     const typing = new Typing({
       limits: options.terminals,
       refuse: () => this.#shown?.refuseTyping() ?? Promise.resolve(NOT_OPEN),
-      type: async (bytes) => (await this.#shown?.source.type(bytes)) ?? false,
+      type: async (bytes) => (await this.#shown?.source.type(bytes)) ?? 'not_typed',
       reply: (frame) => this.#reply(frame),
       tooMuch: () => this.#close(TOO_MUCH, 'too much input'),
       nowMs: () => performance.now(),
