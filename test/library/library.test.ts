@@ -1,6 +1,14 @@
 /** The library in this process, on real repositories: calls, errors, events, and what closing frees. */
 
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, describe, expect, test, vi } from 'vitest';
@@ -158,6 +166,25 @@ test('calls that ask git share its processes, and closing ends them', async () =
   expect(processesAbout(cwd)).toHaveLength(atFirst);
   await copse.close();
   expect(processesAbout(cwd)).toEqual([]);
+});
+
+test.skipIf(process.platform !== 'linux')('a call with a command keeps nothing open', async () => {
+  const cwd = newRepository(area);
+  const copse = await open(cwd);
+  const call = (command: string) => failureOf(copse.task.resume({ task: 'cp-none', command }));
+  await failureOf(copse.task.resume({ task: 'cp-none' }));
+  // SQLite keeps one file for the next connection.
+  await call('first');
+  const openFiles = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      const file = path.join('/proc/self/fd', fd);
+      return (
+        lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(file).startsWith(cwd)
+      );
+    }).length;
+  const atFirst = openFiles();
+  for (const command of ['one', 'other', 'third']) await call(command);
+  expect(openFiles()).toBe(atFirst);
 });
 
 // promise: library-sessions

@@ -68,10 +68,10 @@ class OwnAccess implements OpenAccess {
   readonly #lent: Board | undefined;
   readonly #options: AccessOptions;
   readonly #announcing = new Set<Promise<void>>();
-  readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
   #look: Promise<OpenLook> | undefined;
+  #run: Promise<OpenRun> | undefined;
 
   constructor(surroundings: Surroundings, options: AccessOptions) {
     this.#lent = options.lent;
@@ -134,9 +134,18 @@ class OwnAccess implements OpenAccess {
     work: (context: RunContext) => Promise<T>,
     { command }: { readonly command?: string | undefined } = {},
   ): Promise<T> {
-    const open = this.#runs.get(command) ?? openRunning(this.#surroundings, { command, lent: this.#lent });
-    this.#runs.set(command, open);
-    return work((await open).context);
+    const lent = this.#lent;
+    if (command === undefined) {
+      this.#run ??= openRunning(this.#surroundings, { lent });
+      return work((await this.#run).context);
+    }
+    // The next call has another command.
+    const open = await openRunning(this.#surroundings, { command, lent });
+    try {
+      return await work(open.context);
+    } finally {
+      await open.close();
+    }
   }
 
   announce(after: EventNumber): void {
@@ -162,9 +171,7 @@ class OwnAccess implements OpenAccess {
     await Promise.all(this.#announcing);
     const boards = opened(await Promise.allSettled([this.#board, this.#workspaces]));
     const [workspaces] = opened(await Promise.allSettled([this.#workspaces]));
-    const closable = opened<OpenLook | OpenRun>(
-      await Promise.allSettled([this.#look, ...this.#runs.values()]),
-    );
+    const closable = opened<OpenLook | OpenRun>(await Promise.allSettled([this.#look, this.#run]));
     await Promise.all([
       workspaces?.git.close(),
       ...boards.map(({ board }) => board.close()),
