@@ -128,7 +128,7 @@ describe('inputs of a page', () => {
     const replies: unknown[] = [];
     const now = { ms: 0, closed: 0 };
     const one = new Typing({
-      limits: { typedBytes: 100, typedBytesPerSecond: 200, waitingInputs: 3 },
+      limits: { typedBytes: 100, typedBytesPerSecond: 200, leastTypedBytes: 64, waitingInputs: 3 },
       refuse,
       type: (bytes) => {
         typed.push(Buffer.from(bytes).toString());

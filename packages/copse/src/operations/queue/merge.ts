@@ -1,5 +1,6 @@
 import { firstLine } from '../../explain/rules/status.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { skipChecks } from '../../queue/act/control.ts';
 import { type LandingResult, queueTask } from '../../queue/act/merge.ts';
@@ -40,11 +41,8 @@ interface MergeResults {
   readonly failures: readonly Failure[];
 }
 
-/** Shorter than a request to the server may take. */
-const WAIT_SECONDS = 20;
-
 export async function act(access: Access, input: Input): Promise<MergeResults> {
-  const { now, waitSeconds = WAIT_SECONDS, open = openSilently } = input;
+  const { now, waitSeconds = defaultPolicy.operations.landingSeconds, open = openSilently } = input;
   return access.run(async (run) => {
     const ids = [...new Set(await requireTaskIds(run.board, input.tasks))];
     const context = await contextOfAll(run, ids);

@@ -110,8 +110,8 @@ class ControlClient implements OpenTerminal {
   async type(bytes: Uint8Array): Promise<Typed> {
     if (this.#pane === undefined || this.#isOver) return 'not_typed';
     const typed: Promise<boolean>[] = [];
-    for (let from = 0; from < bytes.length; from += TYPED_AT_ONCE) {
-      const keys = Array.from(bytes.subarray(from, from + TYPED_AT_ONCE), (byte) => byte.toString(16));
+    for (let from = 0; from < bytes.length; from += limits.typedAtOnce) {
+      const keys = Array.from(bytes.subarray(from, from + limits.typedAtOnce), (byte) => byte.toString(16));
       const line = `send-keys -t ${this.#pane} -H ${keys.join(' ')}`;
       typed.push(
         new Promise((resolve) =>
@@ -180,7 +180,7 @@ class ControlClient implements OpenTerminal {
         return;
       case 'text':
         if (block === null) return;
-        if (block.lines.length < MOST_LINES) block.lines.push(line);
+        if (block.lines.length < limits.answerLines) block.lines.push(line);
         if (!block.isOurs) this.#hear(said.bytes.toString('latin1'));
         return;
       default:
@@ -262,7 +262,7 @@ class ControlClient implements OpenTerminal {
   }
 
   #hear(text: string): void {
-    this.#said = `${this.#said}${text}\n`.slice(-MOST_SAID);
+    this.#said = `${this.#said}${text}\n`.slice(-limits.saidLength);
   }
 
   #end(reason: string): void {
@@ -277,9 +277,6 @@ class ControlClient implements OpenTerminal {
 }
 
 const ENDED = 'Its terminal has ended.';
-const TYPED_AT_ONCE = 256;
-const MOST_LINES = 1_000;
-const MOST_SAID = 1_000;
 const CHANGES = new Set(['layout-change', 'window-close', 'unlinked-window-close', 'window-pane-changed']);
 
 function textOf(lines: readonly Buffer[] | undefined): string {

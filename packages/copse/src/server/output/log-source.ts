@@ -55,7 +55,8 @@ export class LogSource implements OutputSource {
       }
       const bytes = this.#read(at);
       if (bytes.length > 0) return { kind: 'output', at, bytes };
-      if ((this.#looksAfterEnd ?? 0) > LAST_LOOKS) return { kind: 'ended', reason: 'Its attempt has ended.' };
+      if ((this.#looksAfterEnd ?? 0) > this.#limits.lastLooks)
+        return { kind: 'ended', reason: 'Its attempt has ended.' };
       await this.#waiting.untilWoken(signal);
     }
   }
@@ -66,7 +67,7 @@ export class LogSource implements OutputSource {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#looksAfterEnd = LAST_LOOKS + 1;
+    this.#looksAfterEnd = this.#limits.lastLooks + 1;
     this.#waiting.wakeAll();
   }
 
@@ -75,7 +76,7 @@ export class LogSource implements OutputSource {
     const isSame = size === this.#size;
     this.#size = size;
     if (this.#looksAfterEnd !== undefined) this.#looksAfterEnd = isSame ? this.#looksAfterEnd + 1 : 0;
-    if (!isSame || (this.#looksAfterEnd ?? 0) > LAST_LOOKS) this.#waiting.wakeAll();
+    if (!isSame || (this.#looksAfterEnd ?? 0) > this.#limits.lastLooks) this.#waiting.wakeAll();
   }
 
   /** A log that the agent made unreadable is shown as none: no request waits for it, and its error would end the server. */
@@ -95,5 +96,3 @@ export class LogSource implements OutputSource {
     return this.#piece.bytes;
   }
 }
-
-const LAST_LOOKS = 3;

@@ -11,6 +11,7 @@ export interface TypingParts {
   readonly limits: {
     readonly typedBytes: number;
     readonly typedBytesPerSecond: number;
+    readonly leastTypedBytes: number;
     readonly waitingInputs: number;
   };
   /** By the board; null when it may be passed on. */
@@ -76,12 +77,12 @@ export class Typing {
     }
   }
 
-  /** A small input counts as more than its bytes, because each is checked. */
   #hasRoom(bytes: number): boolean {
     const now = this.#parts.nowMs();
     if (now - this.#window.sinceMs >= SECOND_MS) this.#window = { sinceMs: now, bytes: 0 };
-    const counted = Math.max(bytes, LEAST_COUNTED);
-    if (this.#window.bytes + counted > this.#parts.limits.typedBytesPerSecond) return false;
+    const { leastTypedBytes, typedBytesPerSecond } = this.#parts.limits;
+    const counted = Math.max(bytes, leastTypedBytes);
+    if (this.#window.bytes + counted > typedBytesPerSecond) return false;
     this.#window.bytes += counted;
     return true;
   }
@@ -93,4 +94,3 @@ export class Typing {
 }
 
 const SECOND_MS = 1_000;
-const LEAST_COUNTED = 64;
