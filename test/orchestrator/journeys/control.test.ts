@@ -220,6 +220,13 @@ describe('while agents work', () => {
     expect(await printed(['orchestrate', '--once'], scene.at)).toContain(
       'Ran once. 1 agent keeps running; another orchestrator here looks after it.\n',
     );
+    const second = startCopse(['orchestrate'], scene.at);
+    const beside = finished(second);
+    await new Promise((resolve) => second.stdout?.once('data', resolve));
+    second.kill('SIGINT');
+    expect((await beside).stdout).toContain(
+      `Another orchestrator runs here already (process ${orchestrator.pid}).\n`,
+    );
     orchestrator.kill('SIGINT');
     const { code, stdout, stderr } = await output;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

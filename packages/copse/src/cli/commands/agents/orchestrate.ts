@@ -73,7 +73,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
         orFail(await joinNode(context, arrivalOf(cli, context, told)));
         if (options.dashboard) dashboard = await startDashboard(cli);
         const parts = { ...waits, terms, dashboard };
-        if (!options.once && !options.untilIdle) await printBegin(cli, context);
+        if (!options.once) await printBegin(cli, context, options);
         await asOrchestrator(context.home, () => orchestrate(cli, context, parts, options));
       } finally {
         await dashboard?.end();
@@ -188,9 +188,13 @@ async function orchestrate(
 }
 
 /** Until something happens, no other line tells that it runs. */
-async function printBegin({ output }: Cli, { board, home, node }: RunContext): Promise<void> {
+async function printBegin(
+  { output }: Cli,
+  { board, home, node }: RunContext,
+  { untilIdle }: Options,
+): Promise<void> {
   const name = (await board.get('node', node))?.name ?? node;
-  output.line(`Orchestrator runs on node ${shown(name)}. Ctrl+C stops it; agents go on.`);
+  if (!untilIdle) output.line(`Orchestrator runs on node ${shown(name)}. Ctrl+C stops it; agents go on.`);
   const others = (await whoRuns(home)).orchestrators.filter((pid) => pid !== process.pid);
   if (others.length > 0)
     output.line(`Another orchestrator runs here already (process ${others.join(', ')}).`);
