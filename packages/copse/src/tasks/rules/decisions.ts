@@ -62,7 +62,7 @@ export function decideAddedBy(
     return refused(
       'not_this_session',
       'An agent may not add a task with accept commands: they are run as they are.',
-      'leave out --accept, and write into the body what has to be true',
+      'Leave out --accept, and write into the body what has to be true.',
       instead,
     );
   if (depth > deepest)

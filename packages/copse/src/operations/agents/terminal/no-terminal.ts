@@ -16,7 +16,7 @@ export async function requireTerminal(
 ): Promise<string> {
   const sessions = await occupancy.tmuxSessions(terminalName(id));
   if (sessions.kind === 'unknown')
-    return fail('unavailable', sessions.why, 'install tmux', `copse logs ${id} --follow`);
+    return fail('unavailable', sessions.why, 'Install tmux.', `copse logs ${id} --follow`);
   if (sessions.sessions.length > 0) return terminalName(id);
   if ((await board.list('attempt', { task: id })).length === 0)
     fail('not_found', `${id} has no terminal: no agent has started on it.`, `copse why ${id}`);
