@@ -23,9 +23,15 @@ export async function requireTerminal(
   return fail(
     'not_found',
     `${id} has no terminal: ${await whyNone(board, here, id)}.`,
-    `copse logs ${id} --follow`,
+    await logsCommand(board, id),
     `copse why ${id}`,
   );
+}
+
+/** Nothing follows what an agent printed before it ended. */
+async function logsCommand(board: BoardReader, id: TaskId): Promise<string> {
+  const isRunning = (await board.get('task', id))?.state.status === 'in_progress';
+  return `copse logs ${id}${isRunning ? ' --follow' : ''}`;
 }
 
 async function whyNone(board: BoardReader, here: Pick<CloneHere, 'config'>, id: TaskId): Promise<string> {
