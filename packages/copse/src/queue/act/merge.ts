@@ -3,7 +3,7 @@
 import { type Refused, refused } from '../../kernel/decision.ts';
 import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
-import { refuseUnlessAllowed } from '../../tasks/rules/task.ts';
+import { isAllowed, wrongStatus } from '../../tasks/rules/task.ts';
 import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import { unfinishedSteps, unfinishedText } from '../rules/unfinished.ts';
@@ -54,7 +54,9 @@ export async function queueTask(
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (task.state.status === 'landing') return change.require('landing', task.state.landing);
-    const refusedNow = refuseUnlessAllowed(task, 'merge') ?? unfinished;
+    const does = reviewed === undefined ? undefined : `approve ${id}`;
+    const refusedNow =
+      (isAllowed('merge', task.state.status) ? undefined : wrongStatus(task, 'merge', does)) ?? unfinished;
     if (refusedNow) return change.refuse(refusedNow);
     if (task.token !== known?.token || task.state.status !== known.state.status)
       return change.refuse(movedOn(id));
