@@ -58,12 +58,10 @@ function textsIn(node: Node): readonly string[] {
 
 function stepsIn(code: string): readonly string[] {
   const steps: string[] = [];
-  const nameOf = ({ callee }: Pick<CallExpression, 'callee'>) =>
-    callee.type === 'Identifier'
-      ? callee.name
-      : callee.type === 'MemberExpression' && 'name' in callee.property
-        ? callee.property.name
-        : '';
+  const nameOf = ({ callee }: Pick<CallExpression, 'callee'>): string => {
+    const name = callee.type === 'MemberExpression' ? callee.property : callee;
+    return name.type === 'Identifier' ? name.name : '';
+  };
   new Visitor({
     Property({ key, value }) {
       if (

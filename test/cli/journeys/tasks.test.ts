@@ -305,6 +305,8 @@ describe('copse edit', () => {
     const { code, stderr } = await copse(['edit', task.id, '--title', 'Same'], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain(`${task.id} already has these values.`);
+    const none = await copse(['edit', task.id], { cwd });
+    expect(none.stderr).toContain(`Nothing to change in ${task.id}: give an option.`);
   });
 });
 

@@ -91,7 +91,9 @@ export function decideEdit(task: Task, changes: TaskEdit, at: Timestamp): Decisi
   if (Object.keys(changed).length === 0) {
     return refused(
       'invalid',
-      `${task.id} already has these values.`,
+      Object.keys(changes).length === 0
+        ? `Nothing to change in ${task.id}: give an option.`
+        : `${task.id} already has these values.`,
       `copse show ${task.id}`,
       'copse edit --help',
     );
