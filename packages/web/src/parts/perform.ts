@@ -7,7 +7,7 @@ import { Problem } from '../api/problem.ts';
 import { useDesk } from '../store/hooks.tsx';
 import { type Toast, useToast } from './toasts.tsx';
 
-type Perform = <N extends OperationName>(
+export type Perform = <N extends OperationName>(
   name: N,
   input: InputOf<N>,
   done: (output: OutputOf<N>) => Toast,

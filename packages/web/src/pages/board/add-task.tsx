@@ -4,6 +4,7 @@ import { type SubmitEvent, useState } from 'react';
 
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
+import { formatPriority } from '../../../../copse/src/tasks/rules/priority.ts';
 import type { InputOf } from '../../api/operations.ts';
 import { Problem } from '../../api/problem.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -18,7 +19,7 @@ interface AddTaskProps {
 
 type Input = InputOf<'task.add'>;
 
-const PRIORITIES = ['p5', 'p4', 'p3', 'p2', 'p1'] as const;
+const PRIORITIES = ([5, 4, 3, 2, 1] as const).map(formatPriority);
 
 export default function AddTask({ agents, onClose }: AddTaskProps) {
   const { client } = useDesk();

@@ -1,6 +1,6 @@
 /** All tasks: what needs a person, what is ready, worked on, landing and done. Live; thousands of tasks stay fluent. */
 
-import { Suspense, lazy, useMemo, useRef, useState } from 'react';
+import { type ReactNode, Suspense, lazy, useMemo, useRef, useState } from 'react';
 import { VList, type VListHandle } from 'virtua';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
@@ -44,7 +44,7 @@ export default function BoardPage() {
     add: () => setAdding(true),
     toggleView: () => change({ view: isList ? 'columns' : 'list' }),
   });
-  const drop = useDrop(tasks);
+  const { drop, asked } = useDrop(tasks);
   const cardOf = (task: TaskSummary, isRow = false) => (
     <Card
       key={task.id}
@@ -116,6 +116,7 @@ export default function BoardPage() {
           <News />
         </Suspense>
       )}
+      {asked}
       <Suspense fallback={null}>
         {isAdding && <AddTask agents={agents} onClose={() => setAdding(false)} />}
       </Suspense>
@@ -160,15 +161,11 @@ function NoTasks({ onAdd }: { readonly onAdd: () => void }) {
 function useDrop(tasks: ReadonlyMap<string, TaskSummary>) {
   const toast = useToast();
   const [, perform] = usePerform();
-  const dropped = async (id: string, column: Column, over: string | undefined) => {
+  const [asked, ask] = useState<ReactNode>(null);
+  const dropped = async (id: string, column: Column, over = '') => {
     // Few cards are dragged; the first one loads it.
-    const { decideDrop } = await import('./drop.ts');
-    const task = tasks.get(id);
-    if (task === undefined) return;
-    const drop = decideDrop(task, column, over === undefined ? undefined : tasks.get(over));
-    if (drop.kind === 'refused') toast({ text: drop.reason, isProblem: true, next: drop.next });
-    if (drop.kind === 'operation')
-      perform(drop.name, drop.input as never, () => ({ text: `${id} ${drop.done}.` }));
+    const { dropCard } = await import('./drop-card.tsx');
+    dropCard(tasks.get(id), column, tasks.get(over), { toast, perform, ask });
   };
-  return (...given: Parameters<typeof dropped>) => void dropped(...given);
+  return { drop: (...given: Parameters<typeof dropped>) => void dropped(...given), asked };
 }

@@ -7,9 +7,11 @@ import { isAllowed, statusCommands } from '../../../../copse/src/tasks/rules/tas
 import { Act } from '../../parts/act.tsx';
 import { usePerform } from '../../parts/perform.ts';
 import { withCommand } from '../../parts/command-line.ts';
+import { labelOf, landingToast, operationNamed } from '../../parts/task-operations.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import { AskText, Dialog } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
+import { useReadHead } from './read-head.ts';
 import styles from './task.module.css';
 import { UndoLanding } from './undo-landing.tsx';
 
@@ -140,7 +142,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
           {...common}
           name="task.work"
           input={{ task: id }}
-          label={label ?? 'Take it by hand'}
+          label={label ?? labelOf('task.work')}
           done={({ worktree }) => ({ text: `You work on ${id} in ${worktree ?? 'your checkout'}.` })}
         />
       );
@@ -150,7 +152,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
           {...common}
           name="task.pause"
           input={{ task: id }}
-          label={label ?? 'Pause'}
+          label={label ?? labelOf('task.pause')}
           done={() => ({ text: `${id} is paused.` })}
         />
       );
@@ -161,7 +163,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
           id={id}
           name="task.resume"
           field="message"
-          label={label ?? 'Resume'}
+          label={label ?? labelOf('task.resume')}
           question="What its agent is told (may be empty)"
         />
       );
@@ -172,37 +174,27 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
           id={id}
           name="task.restart"
           field="answer"
-          label={label ?? (task.status === 'stuck' ? 'Answer and restart' : 'Restart')}
-          question="The answer to its question (may be empty)"
+          label={label ?? (task.status === 'stuck' ? 'Answer and restart' : labelOf('task.restart'))}
+          question={
+            task.status === 'stuck'
+              ? 'The answer to its question (may be empty)'
+              : 'What its agent is told (may be empty)'
+          }
         />
       );
     case 'merge':
-      return (
-        <Act
-          {...common}
-          name="task.merge"
-          input={{ tasks: [id], waitSeconds: 0 }}
-          label={label ?? 'Merge'}
-          done={({ landings: [first] }) => ({
-            text:
-              first === undefined || first.landing === 'waits'
-                ? `${id} is in the queue.`
-                : `${id}: ${first.landing}.`,
-            isProblem: first?.landing === 'refused',
-          })}
-        />
-      );
+      return <Land task={task} isMain={isMain} label={label} />;
     case 'undo':
-      return <UndoLanding id={id} label={label ?? 'Undo the landing'} isMain={isMain} />;
+      return <UndoLanding id={id} label={label ?? labelOf('landing.undo')} isMain={isMain} />;
     case 'move':
-      return <Move id={id} label={label ?? 'Move'} />;
+      return <Move id={id} label={label ?? labelOf('task.move')} />;
     case 'cancel':
       return (
         <Act
           {...common}
           name="task.cancel"
           input={{ task: id }}
-          label={label ?? 'Cancel'}
+          label={label ?? labelOf('task.cancel')}
           done={() => ({ text: `${id} is cancelled.` })}
         />
       );
@@ -212,13 +204,43 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
           {...common}
           name="task.delete"
           input={{ tasks: [id] }}
-          label={label ?? 'Delete'}
+          label={label ?? labelOf('task.delete')}
           done={() => ({ text: `${id} is deleted.` })}
         />
       );
     default:
       throw new Error(`No button for ${String(verb satisfies never)}`);
   }
+}
+
+interface LandProps {
+  readonly task: ShownTask;
+  readonly isMain: boolean;
+  readonly label: string | undefined;
+}
+
+/** Lands the commit that the person was shown in the changes; without one, it asks about the commit that waits for review. */
+function Land({ task: { id, status }, isMain, label }: LandProps) {
+  const record = useRecords('task').get(id);
+  const read = useReadHead(id);
+  const operation = operationNamed('task.merge');
+  const facts = record && { task: record, session: undefined };
+  const isRead = read !== undefined && (status === 'in_review' || status === 'needs_attention');
+  const command = isRead
+    ? `copse merge ${id} --head ${read.slice(0, 10)}`
+    : ((facts && operation.command(facts, '')) ?? `copse merge ${id}`);
+  const input = { tasks: [id], waitSeconds: 0, ...(isRead && { head: read }) };
+  return (
+    <Act
+      name="task.merge"
+      input={isRead || facts === undefined ? input : (operation.input(facts, '') as typeof input)}
+      label={label ?? operation.label}
+      command={command}
+      isMain={isMain}
+      asksFirst={isRead ? undefined : facts && operation.confirms?.(facts)}
+      done={(output) => landingToast(id, output)}
+    />
+  );
 }
 
 interface WithTextProps {
