@@ -3,11 +3,10 @@
  * screen keeps what was read last.
  */
 
-import { isOrchestrated, openLook } from '../../compose/look.ts';
+import { type OpenLook, isOrchestrated, openLook } from '../../compose/look.ts';
 import { boardMark, requireRepository } from '../../compose/open.ts';
 import { loadOverview } from '../../explain/overview.ts';
 import type { Overview } from '../../explain/rules/overview.ts';
-import type { Board } from '../../board/port.ts';
 import { stepLines } from '../../kernel/shell.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { LookContext } from '../../queue/context.ts';
@@ -37,7 +36,7 @@ export class Following {
   readonly #stop = new AbortController();
   #wake: () => void = () => {};
   #isWoken = false;
-  #board: Board | undefined;
+  #look: OpenLook | undefined;
   #hasRead = false;
 
   constructor(cli: Cli, options: FollowingOptions) {
@@ -63,7 +62,7 @@ export class Following {
     this.#stop.abort();
     this.wake();
     // A server that is away does not keep the screen.
-    this.#board?.close().catch(() => {});
+    this.#look?.close().catch(() => {});
   }
 
   /** Reads again soon. */
@@ -78,9 +77,8 @@ export class Following {
 
   async #follow(): Promise<void> {
     const repository = requireRepository(this.#cli);
-    const { context } = await openLook(this.#cli);
-    const { board } = context;
-    this.#board = board;
+    const look = await openLook(this.#cli);
+    this.#look = look;
     const mark = boardMark(repository);
     try {
       // The first read is not kept waiting by it.
@@ -89,19 +87,20 @@ export class Following {
         while (!this.#isStopped) {
           this.#isWoken = false;
           if (boardMark(repository) !== mark) return;
+          const context = await look.context();
           const facts = await loadFacts(context, await isOrchestrated(this.#cli));
           this.#hasRead = true;
           if (this.#isStopped) return;
           this.#options.onFacts(facts);
-          subscription ??= await board.onChange(() => this.wake());
+          subscription ??= await context.board.onChange(() => this.wake());
           await this.#pause(facts.overview.counts.in_progress > 0 ? WORKING_MS : IDLE_MS);
         }
       } finally {
         await subscription?.stop();
       }
     } finally {
-      this.#board = undefined;
-      if (!this.#isStopped) await board.close().catch(() => {});
+      this.#look = undefined;
+      if (!this.#isStopped) await look.close().catch(() => {});
     }
   }
 
