@@ -9,7 +9,7 @@ import { expect } from 'vitest';
 
 import { everyCommand, isRunnable, wholeProgram } from './command-tree.ts';
 
-const PROGRAMS = 'copse|git|cd|npm|stty|tmux|docker|rm|mv|kill|export';
+const PROGRAMS = 'copse|git|cd|ls|less|npm|stty|tmux|docker|rm|mv|kill|export';
 
 /** What a line names: all behind an arrow, what a colon ends a sentence with, and what stands between backticks. */
 export function commandsIn(text: string): readonly string[] {

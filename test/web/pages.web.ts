@@ -60,9 +60,9 @@ const PAGES: Readonly<Record<string, PageCase>> = {
   },
   Radar: {
     path: '/radar',
-    empty: 'No branch is live.',
+    empty: 'No unfinished task has a branch.',
     next: 'copse orchestrate',
-    full: (page) => page.getByText(/\d live branches · [1-9]\d* conflicts?/),
+    full: (page) => page.getByText(/\d branches of unfinished tasks · [1-9]\d* conflicts?/),
   },
   Plans: {
     path: '/plans',

@@ -385,6 +385,9 @@ describe('a person', () => {
       expect(await refusedWith([...argv, task], { cwd: project.folder })).toMatchObject({
         exit: 4,
         code: 'not_this_session',
+        reason: expect.stringMatching(
+          new RegExp(`^Agent ".+" \\(node .+\\) works on ${task}; only that agent can report it\\.$`),
+        ) as string,
       });
     }
     expect(existsSync(path.join(worktree, '.copse', 'session.json'))).toBe(false);

@@ -120,11 +120,11 @@ test('no source writes a remark in parentheses behind a command', () => {
 
 describe('a command that is pasted with … for a text', () => {
   test.each([
-    [['add', '…'], 'Replace … by your text.'],
-    [['restart', 'cp-a1b2', '--answer', '…'], 'Replace … by your answer.'],
-    [['review', 'cp-a1b2', '--send-back', ' … '], 'Replace … by your comment.'],
-    [['ledger', 'add', 'learning', '…'], 'Replace … by your text.'],
-    [['resume', 'cp-a1b2', '--command', '…'], 'Replace … by the command of your agent.'],
+    [['add', '…'], 'Replace … with your text.'],
+    [['restart', 'cp-a1b2', '--answer', '…'], 'Replace … with your answer.'],
+    [['review', 'cp-a1b2', '--send-back', ' … '], 'Replace … with your comment.'],
+    [['ledger', 'add', 'learning', '…'], 'Replace … with your text.'],
+    [['resume', 'cp-a1b2', '--command', '…'], 'Replace … with the command of your agent.'],
   ])('is refused: %j', async (line, reason) => {
     const at = { cwd: newRepository(area) };
     const { code, stderr } = await copse(line, at);

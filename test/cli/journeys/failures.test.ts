@@ -30,7 +30,7 @@ beforeAll(async () => {
   await newTasks(['Here'], { cwd });
 });
 
-const STYLE = /^copse: \S.*(\n\(.*\))?\n(( {4}\S.*:\n)? {2}→ \S.*\n)+$/;
+const STYLE = /^copse: \S.*(\n\(.*\))?\n(( {4}\S.*:\n)? {2}→ [a-z].*\n| {4}[A-Z].*\.\n)+$/;
 
 const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['xyzzy'], 'There is no command "xyzzy".'],

@@ -215,7 +215,7 @@ describe('a .git file that leads nowhere', () => {
     expect(gitCommonDir(orphan)).toBeUndefined();
     const { code, stdout, stderr } = await copse(['add', 'Lost'], { cwd: orphan });
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toMatch(/^copse: .*\.git.*\n {2}→ .+\n$/);
+    expect(stderr).toMatch(/^copse: .*\.git.*\n {4}In the main checkout, .*:\n {2}→ git worktree repair\n$/);
     expect(existsSync(path.join(outer, '.copse'))).toBe(false);
   });
 });

@@ -216,7 +216,7 @@ describe('copse export and import', () => {
     writeFileSync(file, 'precious');
     const refused = await copse(['export', file], at);
     expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).toContain('--force');
+    expect(refused.stderr).toContain(`  → copse export '${file}' --force\n`);
     expect(readFileSync(file, 'utf8')).toBe('precious');
     expect(await copse(['export', file, '--force'], at)).toMatchObject({ code: 0 });
     const again = await copse(['import', file], at);

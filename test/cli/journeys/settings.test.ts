@@ -75,7 +75,7 @@ describe('copse config', () => {
       [['list'], 1],
     ] as const) {
       const { code, stdout, stderr } = await copse(argv, at);
-      expect(stderr).toMatch(/^copse: copse\.yml.+\n {2}→ .+\n$/);
+      expect(stderr).toMatch(/^copse: copse\.yml.+\n {4}Check .+ permission.*\.\n$/);
       expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     }
   });
@@ -186,7 +186,7 @@ describe('copse doctor', () => {
   test('without git on the PATH says so', async () => {
     const { code, stdout } = await copse(['doctor'], { cwd: newRepository(area), env: { PATH: '/nowhere' } });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗ git +not found\n {2}→ Install git/m);
+    expect(stdout).toMatch(/^✗ git +not found\n {4}Install git/m);
   });
 });
 

@@ -188,7 +188,7 @@ describe('ids', () => {
     const { code, stdout, stderr } = await copse(['show', 'AAA'], { cwd: fresh });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      'copse: "AAA" matches more than one task: cp-aaaa, cp-aaaab, cp-aaab.\n  → give one more character of the id\n',
+      'copse: "AAA" matches more than one task: cp-aaaa, cp-aaaab, cp-aaab.\n    Give one more character of the id.\n',
     );
     expect(await answer(['show', 'aaaa'], { cwd: fresh })).toMatchObject({ title: 'One' });
     expect(await answer(['show', 'aaaab'], { cwd: fresh })).toMatchObject({ title: 'Three' });
@@ -305,6 +305,8 @@ describe('copse edit', () => {
     const { code, stderr } = await copse(['edit', task.id, '--title', 'Same'], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain(`${task.id} already has these values.`);
+    const none = await copse(['edit', task.id], { cwd });
+    expect(none.stderr).toContain(`Nothing to change in ${task.id}: give an option.`);
   });
 });
 

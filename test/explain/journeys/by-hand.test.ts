@@ -64,6 +64,9 @@ test('a task that the person works on names the person and how to finish it', as
   const { because, next } = await why(at, id);
   expect(because[0]).toBe('You work on it by hand.');
   expect(next).toEqual([`copse finish ${id}`, `copse pause ${id}`, `copse cancel ${id}`]);
+  expect(await printed(['review', id], at)).toMatch(/agent +\w+, by hand\n/);
+  const { stderr } = await copse(['review', id, '--approve'], at);
+  expect(stderr).toContain(`Cannot approve ${id}: it is in progress.`);
   const refused = await copse(['finish', id], at);
   expect(refused.code).toBe(4);
   expect(commandsIn(refused.stderr)).toEqual([`copse finish ${id} --no-changes`, `copse finish ${id}`]);
@@ -110,7 +113,7 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   expect(approval.stderr).toContain(`Cannot approve ${other.id}: it conflicts with main.`);
   expect(commandsIn(approval.stderr)[0]).toBe(`copse sync ${other.id} --conflict`);
   const left = await printed(['sync', other.id, '--conflict'], at);
-  expect(left).toContain(`Merged main into ${other.id}; 1 file conflicts:\n    same.txt\n`);
+  expect(left).toContain(`Merging main into ${other.id} stopped: 1 file conflicts:\n    same.txt\n`);
   expect(commandsIn(left)).toEqual([
     `cd ${shellWord(worktree)}`,
     `copse merge ${other.id}`,

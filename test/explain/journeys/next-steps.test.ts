@@ -3,6 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 
 import { answer, copse, git, newArea } from '../../support/cli.ts';
+import { commandsIn } from '../../support/pasted.ts';
 import { type Scene, newScene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -170,6 +171,15 @@ test('of a done task does not name a worktree that is gone, and the refusal of a
   const moved = await copse(['rescue', 'move', id], scene.at);
   expect(moved.code).not.toBe(0);
   expect(moved.stderr).not.toContain('copse work');
+  for (const command of ['diff', 'sync']) {
+    const { stderr } = await copse([command, id], scene.at);
+    expect(stderr).toMatch(
+      new RegExp(`^copse: ${id} has no worktree any longer: it landed as [0-9a-f]{10}\\.\n`),
+    );
+    const [show = '', undo] = commandsIn(stderr);
+    expect(git(scene.folder, ...show.split(' ').slice(1))).toContain('one.txt');
+    expect(undo).toBe(`copse undo ${id} --worktree`);
+  }
 });
 
 test('where no agent can go on, names the way by hand', async () => {

@@ -109,6 +109,11 @@ test('add and restart say that no agent can take the task, and not to start an o
   expect(commandsIn(added)).toEqual(['copse agents detect', `copse work ${id}`]);
   await expectPasteable([added]);
   expect((await copse(['agents', 'detect'], at)).code).toBe(0);
+  const plan = await copse(['orchestrate', '--dry-run'], at);
+  expect(commandsIn(plan.stderr)).toEqual([
+    'copse agents detect',
+    'copse orchestrate --dry-run --command "…"',
+  ]);
   // An agent that is not accepted yet counts only after that.
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { command: "true" } }\n');
   const { stderr } = await copse(['orchestrate', '--once'], at);
@@ -126,7 +131,7 @@ test('a task that lacked a commit names the restart once there is one', async ()
   expect(await printed(['status'], { cwd })).toContain(`→ ${commit}`);
   expect(await printed(['why', id], { cwd })).toContain(`    To make the first commit:\n  → ${commit}\n`);
   git(cwd, 'commit', '--quiet', '--allow-empty', '--message=First commit');
-  const now = `The repository had no commit, so ${id} could not start. Now it has one.`;
+  const now = `The repository had no commit; now it has one. Start ${id} again.`;
   const status = await printed(['status'], { cwd });
   const why = await printed(['why', id], { cwd });
   expect(await printed(['list'], { cwd })).toContain(now);
@@ -135,6 +140,7 @@ test('a task that lacked a commit names the restart once there is one', async ()
     expect(text).toContain(now);
     expect(text).toContain(`  → copse restart ${id}`);
     expect(text).not.toContain('git commit');
+    expect(text).not.toContain('cannot start');
   }
 });
 

@@ -120,7 +120,7 @@ test('why of a task without an agent names one command to get one', async () => 
   const cwd = newRepository(area);
   const [{ id }] = await newTasks(['a'], { cwd });
   const why = await printed(['why', id], { cwd });
-  expect(why).toContain('no agent is installed or configured (copse agents detect)');
+  expect(why).toContain('No agent can take it: no agent is installed or configured.\n');
   expect(why).toContain('  → copse agents detect\n');
   expect(why).not.toContain('copse agents\n');
 });

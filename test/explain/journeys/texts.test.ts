@@ -6,7 +6,16 @@ import path from 'node:path';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { answer, git, newArea, newRepository, newTasks, printed, startCopse } from '../../support/cli.ts';
+import {
+  answer,
+  copse,
+  git,
+  newArea,
+  newRepository,
+  newTasks,
+  printed,
+  startCopse,
+} from '../../support/cli.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { commandsIn, expectPasteable } from '../../support/pasted.ts';
 
@@ -44,6 +53,12 @@ test('why of a failed task names its error once', async () => {
   expect(lines).toHaveLength(1);
   expect(why.match(/the cause/g)).toHaveLength(1);
   expect(commandsIn(why)).toEqual([`copse restart ${id}`, `copse cancel ${id}`]);
+  // Nothing more comes: it does not wait.
+  const { stdout, stderr } = await copse(['logs', id, '--follow'], scene.at);
+  expect(stdout).toContain('the cause');
+  expect(stderr).toContain(`The agent of ${id} has ended.`);
+  const attach = await copse(['attach', id], scene.at);
+  expect(commandsIn(attach.stderr)[0]).toBe(`copse logs ${id}`);
 });
 
 test('help states shows the whole command for a stuck task, and when the others work', async () => {

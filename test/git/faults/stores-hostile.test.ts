@@ -63,7 +63,7 @@ describe('a store beyond limits', () => {
     const stores = scene.stores(undefined, { mostObjects: 2 });
     await expect(stores.close(STORE)).rejects.toMatchObject({
       remedy: expect.stringMatching(
-        new RegExp(` && mv '.*/${STORE_NAME}' '.*/set-aside/${STORE_NAME}'$`),
+        new RegExp(` && mv '.*/${STORE_NAME}' '.*/set-aside/${STORE_NAME}' # to move it aside`),
       ) as unknown,
     });
     await stores.drop(STORE);

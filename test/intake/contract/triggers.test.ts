@@ -51,7 +51,7 @@ const refusal = {
   refusal: {
     code: 'unauthorized',
     reason: 'Unauthorized.',
-    next: ['check the secret of the trigger on both sides'],
+    next: ['Check the secret of the trigger on both sides.'],
   },
 };
 

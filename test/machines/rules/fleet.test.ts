@@ -37,7 +37,7 @@ describe('a resource', () => {
       refusal: {
         code: 'wrong_status',
         reason: 'Cannot take queue:main: no-1 holds it.',
-        next: ['wait until no-1 releases it'],
+        next: ['Wait until no-1 releases it.'],
       },
     });
   });
@@ -76,7 +76,7 @@ describe('a resource', () => {
       refusal: {
         code: 'fenced',
         reason: 'Token 1 no longer holds queue:main: the current token is 2.',
-        next: ['do nothing: it has a new holder'],
+        next: ['Do nothing: it has a new holder.'],
       },
     });
     expect(decideGiveBack(taken, taken.token, later).kind).toBe('decided');

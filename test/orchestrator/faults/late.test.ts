@@ -105,7 +105,7 @@ it.runIf(canSeeProcesses).each([
       expect(readdirSync(path.dirname(files.orders))).toEqual([]);
       if (hasOrders) {
         const log = path.join(run.folder, '.copse', 'logs', task!, `${attempt.id}.runner.log`);
-        expect(readFileSync(log, 'utf8')).toContain('Ended: {"kind":"lost"}');
+        expect(readFileSync(log, 'utf8')).toContain('Ended: its task was paused, cancelled or taken over');
       }
       await late.finish();
       expect(await run.countEvents('attempt.started')).toBe(2);

@@ -79,7 +79,7 @@ it.runIf(canSeeProcesses)(
       const written = path.join(here.folder, '.worktrees', task!, 'work', task!);
       expect(readdirSync(written).map((name) => name.startsWith(stopped.id))).toEqual([true]);
       const log = path.join(here.folder, '.copse', 'logs', task!, `${stopped.id}.runner.log`);
-      expect(readFileSync(log, 'utf8')).toContain('Ended: {"kind":"lost"}');
+      expect(readFileSync(log, 'utf8')).toContain('Ended: its task was paused, cancelled or taken over');
 
       there.go(taken.id);
       expect(await other.ended).toBe(0);

@@ -66,9 +66,9 @@ test('a repository without a commit; the task goes on once there is one', async 
   const why = await printed(['why', id], at);
   expect(why).not.toContain('asks for a decision');
   expect(why).toContain(
-    `Its agent cannot work before you act: The repository has no commit, so ${id} cannot start.\n    To make the first commit:\n  → git commit --allow-empty --message="First commit"\n`,
+    `Its agent cannot start: The repository has no commit, so ${id} cannot start.\n    To make the first commit:\n  → git commit --allow-empty --message="First commit"\n`,
   );
-  expect(commandsIn(why).slice(1)).toEqual([`copse restart ${id}`, `copse cancel ${id}`]);
+  expect(commandsIn(why).slice(1)).toEqual([`copse cancel ${id}`]);
   git(at.cwd, 'commit', '--quiet', '--allow-empty', '--message=first');
   await printed(['restart', id], at);
   await printed(['orchestrate', '--until-idle'], at);

@@ -86,7 +86,7 @@ describe('a ready task', () => {
       },
     });
     expect(schedule({ agents: [] }).place(task())).toMatchObject({
-      waiting: { reasons: ['no agent is installed or configured (copse agents detect)'] },
+      waiting: { reasons: ['no agent is installed or configured'] },
     });
   });
 

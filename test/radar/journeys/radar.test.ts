@@ -56,7 +56,7 @@ describe('three finished branches, two of which change the same line', () => {
 
   test('`why` has it as a sentence', async () => {
     expect(await scene.why(one)).toContain(
-      `It conflicts with ${other} (Other) in a.txt: whichever lands second must resolve the conflict.`,
+      `It conflicts with ${other} (Other) in a.txt: the one that lands second must resolve the conflict.`,
     );
     expect(await scene.why(away)).not.toContain('conflict');
   });
@@ -64,7 +64,9 @@ describe('three finished branches, two of which change the same line', () => {
   test('radar lists the pairs, all or those of one task, and counts its comparisons', async () => {
     const all = await printed(['radar'], scene.at);
     expect(all).toMatch(/^conflict {2}cp-\w+ {2}cp-\w+ +\d+\w {2}a\.txt\n/);
-    expect(all).toContain('3 live branches were compared: 1 pair conflicts, 0 more change the same files.');
+    expect(all).toContain(
+      'Compared 3 branches of unfinished tasks: 1 pair conflicts, 0 more change the same files.',
+    );
     const pair = { tasks: [one, other].toSorted(), verdict: 'conflict', files: ['a.txt'] };
     expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({
       branches: [{}, {}, {}],
@@ -73,14 +75,14 @@ describe('three finished branches, two of which change the same line', () => {
     expect(await answer<RadarView>(['radar', one], scene.at)).toMatchObject({ pairs: [pair] });
     expect((await answer<RadarView>(['radar', away], scene.at)).pairs).toEqual([]);
     expect(await printed(['radar', away], scene.at)).toBe(
-      `3 live branches were compared: none changes the files that ${away} changes.\n`,
+      `Compared 3 branches of unfinished tasks: none changes the files that ${away} changes.\n`,
     );
   });
 
   test('a task without a branch is told so', async () => {
     const { id } = await answer<{ id: string }>(['add', 'Later'], scene.at);
     expect(await refusedBy(['radar', id], scene.at)).toContain(
-      `${id} has no live branch in this repository.`,
+      `${id} is finished, or has no branch in this repository.`,
     );
     await printed(['delete', id, '--yes'], scene.at);
   });
@@ -131,9 +133,14 @@ describe('three finished branches, two of which change the same line', () => {
   });
 });
 
-test('without branches the radar says that it compared none', async () => {
+test('without two branches the radar says that it compared none', async () => {
   const scene = newScene(area);
-  expect(await printed(['radar'], scene.at)).toBe('No live branches to compare.\n');
+  expect(await printed(['radar'], scene.at)).toBe('No unfinished task has a branch: nothing to compare.\n');
+  const id = await scene.add('one', 'true');
+  await printed(['work', id], scene.at);
+  expect(await printed(['radar'], scene.at)).toBe(
+    'Only one unfinished task has a branch: nothing to compare.\n',
+  );
 });
 
 test('of equally urgent tasks, the one starts first whose area no branch has changed', async () => {

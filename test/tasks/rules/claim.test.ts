@@ -136,7 +136,7 @@ describe('a token', () => {
       refusal: {
         code: 'fenced',
         reason: `Another session took over cp-0001: this session has token ${token}, the task is at 4.`,
-        next: ['stop working on cp-0001 and leave its worktree as it is', 'copse show cp-0001'],
+        next: ['Stop working on cp-0001, and leave its worktree as it is.', 'copse show cp-0001'],
       },
     });
   });

@@ -89,7 +89,7 @@ describe('the queue page', () => {
       rmSync(hold);
       await runs.getByText(/a batch of 4: .*failed after/).waitFor();
       await runs
-        .getByText(/half of a red batch: .*failed after/)
+        .getByText(/half of a failed batch: .*failed after/)
         .first()
         .waitFor();
       // What was not guilty lands; what was leaves the queue.

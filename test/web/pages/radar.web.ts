@@ -40,7 +40,7 @@ describe('the radar page', () => {
     await cell.waitFor();
     // The branch that meets no other has no row.
     expect(await matrix.getByText('Away').count()).toBe(0);
-    await page.getByText(/^4 live branches · /).waitFor();
+    await page.getByText(/^4 branches of unfinished tasks · /).waitFor();
     await expectAccessible(page);
     await shoot(page, 'radar');
 

@@ -119,7 +119,7 @@ describe('copse work', () => {
     const { task } = await taken('Mine', at);
     const { code, stderr } = await copse(['work', task, '--resume'], { ...at, env: { USER: 'grace' } });
     expect(code).toBe(4);
-    expect(stderr).toContain('ada');
+    expect(stderr).toMatch(/ada \(node .+\) works on .+ by hand\./);
   });
 
   test('explains that the folder was deleted by hand, and continues with the commits', async () => {

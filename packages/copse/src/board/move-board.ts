@@ -61,12 +61,13 @@ async function refuseInUse(from: Engine): Promise<Refused | undefined> {
   const ids = held.flatMap(({ task: { id, state } }): readonly TaskId[] =>
     state.status === 'in_progress' && !state.claim.isByHand ? [id] : [],
   );
-  if (ids.length === 0) return undefined;
+  const [first, ...others] = ids.map((id) => `copse pause ${id}`);
+  if (first === undefined) return undefined;
   return refused(
     'wrong_status',
-    `Agents work on ${named(ids)}, so the board cannot move. Nothing was changed.`,
-    'Stop all orchestrators: Ctrl+C in their terminals',
-    ...ids.map((id) => `copse pause ${id}`),
+    `Agents work on ${named(ids)}, so the board cannot move. Nothing was changed. First stop all orchestrators: Ctrl+C in their terminals.`,
+    first,
+    ...others,
   );
 }
 
@@ -74,7 +75,7 @@ function notEmpty(to: Engine): Refused {
   return refused(
     'wrong_status',
     `The board at ${to.location} is not empty, so nothing was moved there.`,
-    'name another database, or another schema: postgres://host/database?schema=another',
+    "copse board migrate --to 'postgres://host/database?schema=another' # to use another schema, or name another database",
   );
 }
 

@@ -73,7 +73,7 @@ class WorkElsewhere extends BoardUnavailable {
   constructor({ id }: PlacedTask & { readonly id: TaskId }, root: string | null) {
     super(
       `The work of ${id} is in ${root ?? "the board's own repository"}, not in this repository.`,
-      root === null ? `copse show ${id}` : `Run git there: cd ${shellWord(root)}`,
+      root === null ? `copse show ${id}` : `cd ${shellWord(root)} # run git there`,
     );
   }
 }

@@ -147,7 +147,7 @@ class Waiting {
         reject(
           new BoardAway(
             'The board did not answer before this process ended.',
-            'Check whether the change was recorded before you repeat it: copse events --last 5',
+            'copse events --last 5 # to see whether the change was recorded, before you repeat it',
           ),
         );
     }, this.#limits.lastMs);

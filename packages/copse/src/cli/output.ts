@@ -3,11 +3,10 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
-import { splitRemark } from '../kernel/shell.ts';
+import { splitRemark, stepLines } from '../kernel/shell.ts';
 import { shown } from '../kernel/text.ts';
 import type { Failure } from '../operations/failure.ts';
 import type { Host } from './host.ts';
-import { stepLines } from './after/step-lines.ts';
 
 type Style = Parameters<typeof styleText>[0];
 

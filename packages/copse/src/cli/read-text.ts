@@ -15,7 +15,7 @@ export interface BodyOptions {
 
 export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promise<string | undefined> {
   if (body !== undefined && bodyFile !== undefined) {
-    return fail('invalid', 'Give --body or --body-file, not both.', 'leave one of them out');
+    return fail('invalid', 'Give --body or --body-file, not both.', 'Leave one of them out.');
   }
   return bodyFile === undefined ? body : readInput(cli, bodyFile);
 }
@@ -24,17 +24,17 @@ export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promi
 export async function readInput(cli: Cli, file: string): Promise<string> {
   if (file === '-') return text(cli.stdin());
   if (file.trim() === '')
-    return fail('invalid', 'The name of the file is empty.', 'use - for standard input');
+    return fail('invalid', 'The name of the file is empty.', 'Use - for standard input.');
   if (cli.env[FOR_SESSION] !== undefined)
     return fail(
       'not_this_session',
       'The runner reads no file for its agent.',
-      'send the text itself, with -',
+      'Send the text itself, with -.',
     );
   try {
     return await readFile(path.resolve(cli.cwd, file), 'utf8');
   } catch (error) {
-    return fail('not_found', unreadText(error, file), 'check the path, or use - for standard input');
+    return fail('not_found', unreadText(error, file), 'Check the path, or use - for standard input.');
   }
 }
 

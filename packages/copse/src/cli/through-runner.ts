@@ -65,7 +65,7 @@ async function askRunner(
   return fail(
     'unavailable',
     'The runner of this attempt does not answer, and only it can reach the board.',
-    'stop: if the attempt is over, the task goes on with another one',
+    'Stop: if the attempt is over, the task goes on with another one.',
   );
 }
 
@@ -130,6 +130,6 @@ async function fileText(file: string, named: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    return fail('not_found', unreadText(error, named), 'check the path, or use - for standard input');
+    return fail('not_found', unreadText(error, named), 'Check the path, or use - for standard input.');
   }
 }

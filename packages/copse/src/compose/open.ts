@@ -52,7 +52,7 @@ export function findRepository(from: string): Repository | undefined {
   if (!isOther) return repository;
   throw new BoardUnavailable(
     `${own} is not a folder, and Copse keeps its board there.`,
-    'Move it away, then: copse status',
+    'copse status # after you moved it away',
   );
 }
 
@@ -61,7 +61,7 @@ export function requireRepository({ cwd }: Surroundings): Repository {
   if (repository) return repository;
   throw new BoardUnavailable(
     `${cwd} is not inside a git repository, so there is no board.`,
-    'Go into a repository, or create one here: git init',
+    'git init # to create a repository here',
     { isMissing: true },
   );
 }
@@ -300,7 +300,10 @@ function repositoryFor(
   const place = placeOf(board, agent.working_directory, env['HOME'] ?? homedir());
   if (place.kind === 'own') return undefined;
   if (place.kind === 'elsewhere') return place.repository;
-  throw new BoardUnavailable(`${place.reason}.`, 'Correct working_directory in copse.yml: copse doctor');
+  throw new BoardUnavailable(
+    `${place.reason}.`,
+    'copse doctor # after you corrected working_directory in copse.yml',
+  );
 }
 
 /** Where each agent of copse.yml works; null: in the repository of the board. */

@@ -16,11 +16,17 @@ export async function main(ordersFile: string): Promise<number> {
   process.on('SIGINT', () => {});
   const log = (line: string) => console.log(`${new Date().toISOString()} ${line}`);
   const end = await run(ordersFile, { cwd: process.cwd(), env: process.env, stop: stop.signal, log });
-  log(`Ended: ${JSON.stringify(end)}`);
+  log(`Ended: ${endText(end)}`);
   // Last: closing the attempt deletes its files.
   if (end.kind === 'outdated' || end.kind === 'cut_off')
     writeStopped(ordersFile, { because: end.kind, reason: end.reason });
   return 0;
+}
+
+function endText(end: AttemptEnd): string {
+  if (end.kind === 'lost') return 'its task was paused, cancelled or taken over';
+  const words = end.kind.replaceAll('_', ' ');
+  return 'reason' in end ? `${words}: ${end.reason}` : words;
 }
 
 async function run(

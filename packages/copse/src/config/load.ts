@@ -51,7 +51,7 @@ async function loadBySchema(text: string): Promise<Config> {
   const { renderProblem } = await import('./problems/problems.ts');
   throw new Unavailable(
     parsed.problems.map(renderProblem).join('\n'),
-    'Correct it, then: copse config check',
+    'copse config check # after you corrected it',
   );
 }
 

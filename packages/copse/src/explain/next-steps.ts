@@ -46,6 +46,8 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
     case 'paused':
       return [...(await continuing(context, task)), cancel];
     case 'stuck':
+      // Neither a restart nor `copse work` can start before it has one.
+      if (state.lacks !== undefined && !(await hasBase(context))) return [...firstStep(state), cancel];
       return [...firstStep(state), ...(await answers(context, task, byHand)), cancel];
     case 'failed':
       // It becomes ready, whether or not an agent can take it.

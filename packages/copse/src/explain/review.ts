@@ -5,6 +5,7 @@ import { shown, shownPath } from '../kernel/text.ts';
 import type { TaskReview } from '../review/act/review.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { sizeText } from './changes.ts';
+import { verdictWord } from './rules/queue.ts';
 
 /** For the list, below the line of the task. */
 export function reviewSummary(review: TaskReview): readonly string[] {
@@ -25,21 +26,24 @@ export function reviewSummary(review: TaskReview): readonly string[] {
 function known({ accept, checks, change, target }: TaskReview): readonly string[] {
   return [
     ...(accept.commands > 0 && accept.isOfThis ? ['accept commands passed'] : []),
-    ...checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`),
+    ...checks.map(({ name, verdict }) => `${shown(name)} ${verdictWord(verdict)}`),
     ...(change === null || target === null ? [] : [mergeText(change.conflicts, target)]),
   ];
 }
 
 /** Names and values, in the order of `copse review`; null for what does not apply. */
 export function reviewFields(review: TaskReview): readonly (readonly [name: string, value: string | null])[] {
-  const { task, agent, change, target, uncommitted, before, checks } = review;
+  const { task, agent, isByHand, change, target, uncommitted, before, checks } = review;
   const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
   return [
-    ['agent', agent && shown(agent)],
+    ['agent', agent && `${shown(agent)}${isByHand ? ', by hand' : ''}`],
     ['commit', change && change.head.slice(0, 10)],
     ['target', target && (change ? mergeText(change.conflicts, target) : shown(target))],
     ['accept', acceptText(review)],
-    ['checks', checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`).join(', ') || null],
+    [
+      'checks',
+      checks.map(({ name, verdict }) => `${shown(name)} ${verdictWord(verdict)}`).join(', ') || null,
+    ],
     ['pull request', pullRequest && shown(summarise(pullRequest))],
     ['attention', uncommitted === 0 ? null : uncommittedText(uncommitted)],
     ['power', powerText(review)],

@@ -54,7 +54,7 @@ import {
   restartText,
   sentence,
   statusTexts,
-  stuckClause,
+  stuckClauseNow,
 } from './rules/status.ts';
 import { loadFates } from './ready.ts';
 
@@ -108,10 +108,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'paused':
       return [sentence(statusTexts.paused)];
     case 'stuck':
-      return [
-        `${sentence(stuckClause(state)).slice(0, -1)}: ${withoutFirstStep(state)}`,
-        ...(await unfoundProgram(context, task)),
-      ];
+      return [stuckText(task.id, state), ...(await unfoundProgram(context, task))];
     case 'in_review':
       return [
         ...(state.pullRequest === null ? [sentence(statusTexts.in_review)] : explain(state.pullRequest)),
@@ -137,6 +134,12 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+function stuckText(id: TaskId, state: Extract<Task['state'], { status: 'stuck' }>): string {
+  const clause = stuckClauseNow({ id, state });
+  const reason = withoutFirstStep(state);
+  return clause === null ? reason : `${sentence(clause).slice(0, -1)}: ${reason}`;
 }
 
 /** The shell could not start the program of its agent. */

@@ -23,7 +23,7 @@ export async function withFileLock<T>(file: string, patienceMs: number, work: ()
     if (performance.now() > giveUpAt) {
       throw new RepositoryUnavailable(
         `Another process has held ${file} for more than ${patienceMs / 1_000} s.`,
-        'Try again. If that fails too, look for a copse process that hangs: copse doctor',
+        'copse doctor # to find a copse process that hangs, if it happens again',
       );
     }
     await setTimeout(PAUSE_MS * (0.5 + Math.random()));

@@ -48,3 +48,15 @@ export function splitRemark(step: string): NextStep {
     ? { command: step, remark: null }
     : { command, remark };
 }
+
+/** The lines of a next step: a command ready to be pasted, with a remark above it. What is not a command is a sentence, without an arrow. */
+export function stepLines(step: string): readonly string[] {
+  const { command, remark } = splitRemark(step);
+  if (remark === null) return [isInstruction(step) ? `    ${step}` : `  → ${command}`];
+  return [`    ${remark.charAt(0).toUpperCase()}${remark.slice(1)}:`, `  → ${command}`];
+}
+
+/** No command begins with a capital letter. */
+function isInstruction(step: string): boolean {
+  return /^[A-Z]/.test(step);
+}

@@ -19,7 +19,7 @@ export async function* eventsOf(
   if (wanted === undefined)
     fail('invalid', `after must be the cursor of an event, not ${JSON.stringify(after)}.`, 'copse events');
   const tellLost = (lost: LostEvents) => {
-    if (onLost === undefined) fail('unavailable', lostText(lost), 'read the tasks again, and give onLost');
+    if (onLost === undefined) fail('unavailable', lostText(lost), 'Read the tasks again, and give onLost.');
     onLost({ from: lost.from, to: lost.to });
   };
   const { cursor, lost } = beginAfter(wanted, (await loadEnd(board)).cursor);

@@ -184,6 +184,6 @@ export async function contextOfAll(
   for (const id of ids) places.add(await placeOf(context, await context.board.get('task', id)));
   const [only = context, ...others] = places;
   if (others.length > 0)
-    fail('invalid', 'These tasks are in several repositories.', 'run the command for each repository');
+    fail('invalid', 'These tasks are in several repositories.', 'Run the command for each repository.');
   return only;
 }

@@ -91,6 +91,6 @@ function failAmbiguous(text: string, what: string, ids: readonly string[]): neve
   return fail(
     'invalid',
     `${quoted(text)} matches more than one ${what}: ${ids.slice(0, NAMED).join(', ')}${more}.`,
-    'give one more character of the id',
+    'Give one more character of the id.',
   );
 }

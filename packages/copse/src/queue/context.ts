@@ -73,7 +73,7 @@ export class RepositoryGone extends Unavailable {
   constructor(root: string) {
     super(
       `The repository ${root}, where the work of the task is, is gone.`,
-      'Put it back; without it, copse cancel and copse delete still work',
+      'Put it back. Without it, copse cancel and copse delete still work.',
     );
   }
 }

@@ -91,7 +91,7 @@ it.each(Array.from({ length: SEEDS }, (_, at) => at + 1))('seed %i', async (seed
       .map((one) => interpretTrailers(`${one}\n`, 'Task: cp-0001').trim());
     expect(scene.history(built.commit)).toEqual(expected);
   } else {
-    expect(built.note).toMatch(/^Landed as one squashed commit: /);
+    expect(built.note).toMatch(/^Landed as one squashed commit, because /);
     expect(scene.tree(built.commit)).toBe(mergedTree);
   }
 });

@@ -67,7 +67,7 @@ export async function answerQuestion(
 ): Promise<Outcome<OpenQuestion>> {
   if (context.by.kind === 'session') {
     const reason = `Session ${context.by.session} cannot answer questions: only a person can.`;
-    return refused('not_this_session', reason, 'wait for the answer');
+    return refused('not_this_session', reason, 'Wait for the answer.');
   }
   const text = checkBody(message ?? '');
   if (text.kind === 'refused') return invalid(text.reason, 'copse answer --help');

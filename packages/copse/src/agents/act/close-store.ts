@@ -19,6 +19,6 @@ function unbrought(task: StoreId['task'], { id, why }: UnbroughtObject, count: n
   const which = count === 1 ? `The object ${id}` : `${counted(count, 'object')}, ${id} among them,`;
   return new BeyondLimits(
     `${which} of the agent of ${task} cannot be used: ${why}.`,
-    `If its branch cannot be read, start it anew: copse reset ${task}`,
+    `copse reset ${task} # to start it anew, if its branch cannot be read`,
   );
 }

@@ -17,6 +17,7 @@ import type { Artifacts, Reports } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
+import { holderText } from '../../workspaces/act/shared/elsewhere.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface ReportContext extends WorkspaceContext {
@@ -161,7 +162,7 @@ async function speakFor(
   }
   return refusedFor(
     task,
-    `Only ${claim.agent} on ${claim.node}, which works on ${id}, can report this.`,
+    `${await holderText(board, id, claim)}; only that ${claim.isByHand ? 'person' : 'agent'} can report it.`,
     'not_this_session',
   );
 }

@@ -49,7 +49,7 @@ function schemaOf(url: URL): string {
     isSystems
       ? `The schema ${schema} in the address of the board belongs to PostgreSQL itself.`
       : 'The schema in the address of the board is not a plain name.',
-    'Use at most 50 lower-case letters, digits and underscores: postgres://host/database?schema=my_repository',
+    'Use at most 50 lower-case letters, digits and underscores, as in ?schema=my_repository.',
   );
 }
 

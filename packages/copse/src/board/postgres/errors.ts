@@ -15,7 +15,7 @@ export function explainedLoss(error: unknown, location: string): unknown {
   if (error instanceof BoardUnavailable || !isLost(error)) return error;
   return new BoardAway(
     `The connection to the board at ${location} was lost: ${messageOf(error)}.`,
-    'Check whether the change was recorded before you repeat it: copse events --last 5',
+    'copse events --last 5 # to see whether the change was recorded, before you repeat it',
     { cause: error },
   );
 }
@@ -55,7 +55,7 @@ export function explained(error: unknown, location: string): unknown {
     `The board at ${location} cannot be reached: ${said}.`,
     sqlState(error) === TOO_MANY
       ? 'Raise max_connections of PostgreSQL: each machine needs 5, and each agent one for a moment every 5 s.'
-      : 'Check that PostgreSQL is running and that the address in COPSE_BOARD or copse.yml is right: copse doctor',
+      : 'copse doctor # after you checked that PostgreSQL runs and that the address in COPSE_BOARD or copse.yml is right',
     { cause: error },
   );
 }
@@ -89,7 +89,7 @@ function whyRefused(error: Error, said: string): WhyRefused | undefined {
   if (state === '3D000')
     return {
       reason: said,
-      remedy: `Correct the address in COPSE_BOARD or copse.yml, or create the database: ${createCommand(said)}`,
+      remedy: `${createCommand(said)} # to create the database, if the address in COPSE_BOARD or copse.yml is right`,
     };
   if (/does not support SSL/.test(said))
     return {
@@ -106,7 +106,7 @@ function whyRefused(error: Error, said: string): WhyRefused | undefined {
   if (CERTIFICATE.test(state))
     return {
       reason: `its certificate is not trusted (${said})`,
-      remedy: 'Name the file of its certificate authority in the address: &sslrootcert=<file>',
+      remedy: 'Name the file of its certificate authority in the address, with &sslrootcert=<file>.',
     };
   return undefined;
 }

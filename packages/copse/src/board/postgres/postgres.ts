@@ -212,13 +212,13 @@ async function prepareDatabase(db: Queries, schema: string, location: string): P
   if (found?.isStandby) {
     throw new BoardUnavailable(
       `The server at ${location} is a standby: nothing can be changed on it.`,
-      'Use the address of the primary server, or promote this one: select pg_promote()',
+      'Use the address of the primary server, or promote this one with pg_promote().',
     );
   }
   if (found?.encoding !== 'UTF8') {
     throw new BoardUnavailable(
       `The database at ${location} is not encoded in UTF-8.`,
-      `Create one with UTF-8: createdb --encoding=UTF8 --template=template0 <name>`,
+      'createdb --encoding=UTF8 --template=template0 copse # to create one with UTF-8',
     );
   }
   if (!found.hasSchema) await createSchema(db, schema);

@@ -44,8 +44,8 @@ async function refuseBesideNodes(
   if (old.length === 0) return;
   const names = named(old.map((node) => `${node.name} (Copse ${node.facts?.version ?? 'unknown'})`));
   throw new BoardUnavailable(
-    `Nodes of an older Copse use this board: ${names}. This Copse would migrate it from version ${from} to ${to}, which they cannot use. Nothing was changed.`,
-    `Stop or drain them, update their Copse, and try again ${policy.silentMs / 1_000} s later. Without waiting: copse board migrate --force`,
+    `Nodes of an older Copse use this board: ${names}. This Copse would migrate it from version ${from} to ${to}, which they cannot use. Nothing was changed. Stop or drain them, update their Copse, and try again ${policy.silentMs / 1_000} s later.`,
+    'copse board migrate --force # to migrate without waiting',
   );
 }
 
@@ -62,7 +62,7 @@ async function refuseBesideAgents(engine: Engine, lease: Policy['lease'], now: n
   const tasks = leases.filter((one) => one.expires_at - one.renewed_at <= lease.durationMs);
   if (tasks.length === 0) return;
   throw new BoardUnavailable(
-    `Agents of an older Copse work on this board: ${named(tasks.map(({ task }) => task))}. This Copse would migrate it, which they cannot use. Nothing was changed.`,
-    `Stop the orchestrators of all machines (Ctrl+C), let their agents end or pause them with the older Copse: ${tasks.map(({ task }) => `copse pause ${task}`).join('; ')}`,
+    `Agents of an older Copse work on this board: ${named(tasks.map(({ task }) => task))}. This Copse would migrate it, which they cannot use. Nothing was changed. Stop the orchestrators of all machines (Ctrl+C), and let their agents end or pause them.`,
+    `${tasks.map(({ task }) => `copse pause ${task}`).join('; ')} # with the older Copse`,
   );
 }

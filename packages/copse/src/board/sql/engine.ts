@@ -91,7 +91,7 @@ function pauseMs(attempt: number): number {
 function tooBusy(location: string, patienceMs: number, cause: unknown): BoardUnavailable {
   return new BoardUnavailable(
     `The board at ${location} was locked for ${patienceMs / 1_000} s; nothing was changed.`,
-    'Try again. If it stays locked, look for a stopped process that holds it: copse doctor',
+    'copse doctor # to find a stopped process that holds it, if it stays locked',
     { cause },
   );
 }

@@ -59,13 +59,13 @@ export function movedAway(engine: Engine, { location, isDone }: Moved): BoardToo
   if (!isDone)
     return new BoardTooNew(
       `The board at ${engine.location} is being moved to ${location}, or its move was interrupted. Nothing is lost.`,
-      'Finish the move: run `copse board migrate` again with --to and that address.',
+      'copse board migrate --to "…" # to finish the move, with that address',
     );
   return new BoardTooNew(
     `The board moved from ${engine.location} to ${location}. The old one is kept, and takes no changes.`,
     location.startsWith('postgres:')
-      ? 'Write the new address into copse.yml under board (then: copse config accept), or into COPSE_BOARD.'
-      : 'Remove board from copse.yml (then: copse config accept), and unset COPSE_BOARD.',
+      ? 'copse config accept # after you wrote the new address into copse.yml under board; or set COPSE_BOARD'
+      : 'copse config accept # after you removed board from copse.yml; unset COPSE_BOARD too',
   );
 }
 

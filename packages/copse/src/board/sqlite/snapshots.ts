@@ -143,7 +143,7 @@ export async function putInPlace(file: string, from: string, at: Timestamp): Pro
   if (problems.length > 0)
     throw new BoardUnavailable(
       `${from} is damaged, so nothing was restored: ${problems[0] ?? ''}.`,
-      'Choose another snapshot: copse board restore',
+      'copse board restore # to choose another snapshot',
     );
   const aside = setAside(file, at);
   renameSync(fresh, file);

@@ -2,7 +2,7 @@
 
 import type { Output } from '../output.ts';
 import { printProse } from '../screen/screen.ts';
-import { stepLines } from './step-lines.ts';
+import { stepLines } from '../../kernel/shell.ts';
 
 export function printSteps(output: Output, steps: readonly string[]): void {
   for (const line of steps.flatMap(stepLines)) printStep(output, line, output.style('dim', line));

@@ -8,7 +8,7 @@ import { shown } from '../../kernel/text.ts';
 import { OperationFailed, fail, failureOf } from '../../operations/failure.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
-import { stepLines } from '../after/step-lines.ts';
+import { stepLines } from '../../kernel/shell.ts';
 import type { Tool } from './server.ts';
 
 interface Parameter {

@@ -147,7 +147,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
 
 /** `-` means standard input in commands, which here carries the protocol. */
 function inWords(text: string, name: string): string {
-  return text === '-' ? fail('invalid', `The ${name} cannot be "-".`, 'write the text itself') : text;
+  return text === '-' ? fail('invalid', `The ${name} cannot be "-".`, 'Write the text itself.') : text;
 }
 
 /** About as much as agent programs accept from a tool; the file has the rest. */

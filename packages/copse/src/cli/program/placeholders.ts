@@ -26,7 +26,7 @@ export function refusePlaceholders(
   const isText = words.length > 0 && isOnlyPlaceholder(words.at(-1)) && words.length <= textAt(path);
   if (option === undefined && !isText) return;
   const by = (option === undefined ? undefined : meant[option]) ?? 'your text';
-  fail('invalid', `Replace … by ${by}.`, `copse ${path} --help`);
+  fail('invalid', `Replace … with ${by}.`, `copse ${path} --help`);
 }
 
 /** Which word is the text: of `copse add`, all of them are; of `copse ledger add`, the second. */

@@ -9,7 +9,7 @@ import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';
-import { stepLines } from '../after/step-lines.ts';
+import { stepLines } from '../../kernel/shell.ts';
 
 type Style = Parameters<Output['style']>[0];
 

@@ -7,6 +7,7 @@ import { type OpenLook, isOrchestrated, openLook } from '../../compose/look.ts';
 import { boardMark, requireRepository } from '../../compose/open.ts';
 import { loadOverview } from '../../explain/overview.ts';
 import type { Overview } from '../../explain/rules/overview.ts';
+import { stepLines } from '../../kernel/shell.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { LookContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
@@ -133,6 +134,7 @@ async function loadPaused({ board }: LookContext): Promise<readonly PausedTask[]
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Unavailable) return `${error.message} ${error.remedy}`;
+  if (error instanceof Unavailable)
+    return [error.message, ...stepLines(error.remedy).map((line) => line.trim())].join(' ');
   return error instanceof Error ? error.message : String(error);
 }

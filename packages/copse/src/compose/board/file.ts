@@ -27,7 +27,7 @@ export async function requireBoardFile(surroundings: Surroundings): Promise<Boar
   if (address.engine === 'sqlite') return { file: address.file, home: repository.home };
   throw new BoardUnavailable(
     'The board is on a PostgreSQL server, so Copse has no snapshots of it.',
-    'Restore a dump of the server (pg_restore), or import an export into an empty board: copse import board.jsonl',
+    'copse import board.jsonl # to import an export into an empty board; or restore a dump with pg_restore',
   );
 }
 

@@ -24,8 +24,8 @@ export function refuseLostBoard(repository: Repository, file: string): void {
   throw new BoardUnavailable(
     `The board at ${file} is ${bytes === undefined ? 'gone' : 'empty'}, but this repository has ${traces.join(', ')}. Nothing was changed.`,
     listSnapshots(file).length > 0
-      ? 'Put back a snapshot: copse board restore. What git knows since then: copse board rebuild'
-      : 'If you have an export, `copse import` reads it. Without one, from what git still knows: copse board rebuild',
+      ? 'copse board restore # to put back a snapshot; copse board rebuild adds what git knows since then'
+      : 'copse board rebuild # to make it from what git still knows; with an export, use copse import',
   );
 }
 

@@ -84,7 +84,7 @@ async function hasMoved(engine: Engine): Promise<boolean> {
   if (moved !== undefined && !moved.isDone)
     throw new BoardUnavailable(
       `A move of the board at ${engine.location} to ${moved.location} was interrupted.`,
-      'Finish that move first: run `copse board migrate` again with --to and its address.',
+      'copse board migrate --to "…" # to finish that move first, with its address',
     );
   return moved !== undefined;
 }

@@ -90,7 +90,7 @@ export function stopSteps({ orchestrators, tasks }: RunningHere): readonly [stri
   const [first = 'copse status', ...others] = pauses;
   return orchestrators.length === 0
     ? [first, ...others]
-    : ['Stop the orchestrator: Ctrl+C in its terminal', ...pauses];
+    : ['Stop the orchestrator: Ctrl+C in its terminal.', ...pauses];
 }
 
 /** Those that run have the older version: they would no longer understand the board. */
@@ -99,13 +99,14 @@ export async function refuseMigrationBeside(home: string, from: number, to: numb
   const text = runningText(running);
   if (text === undefined) return;
   throw new BoardUnavailable(
-    `${text} with an older Copse. This Copse would migrate the board from version ${from} to ${to}, which they cannot use. Nothing was changed.`,
-    `Stop the orchestrator (Ctrl+C), let its agents end or pause them with the older Copse${pauseCommands(running.tasks)}`,
+    `${text} with an older Copse. This Copse would migrate the board from version ${from} to ${to}, which they cannot use. Nothing was changed. Stop the orchestrator (Ctrl+C), and let its agents end or pause them.`,
+    pauseCommand(running.tasks),
   );
 }
 
-function pauseCommands(tasks: readonly TaskId[]): string {
-  return tasks.length === 0 ? '.' : `: ${tasks.map((task) => `copse pause ${task}`).join('; ')}`;
+function pauseCommand(tasks: readonly TaskId[]): string {
+  if (tasks.length === 0) return 'copse status # after you stopped it';
+  return `${tasks.map((task) => `copse pause ${task}`).join('; ')} # with the older Copse`;
 }
 
 /** Attempts whose runner could not tell the board why it stopped; the next orchestrator goes on with them. */

@@ -98,7 +98,7 @@ async function stopped(from: Surroundings, board: Board): Promise<readonly Healt
   const { home } = requireRepository(from);
   const found = stoppedAttempts(home).map(async ({ attempt, because }) => {
     const task = (await board.get('attempt', attempt))?.task ?? attempt;
-    return problem('agents', `${task}: ${delayCauses[because]}`, 'To go on with it: copse orchestrate');
+    return problem('agents', `${task}: ${delayCauses[because]}`, 'copse orchestrate # to go on with it');
   });
   return Promise.all(found);
 }
@@ -118,7 +118,7 @@ async function unopened(board: Board): Promise<readonly HealthCheck[]> {
 function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
   if (stalled === null || BY_PEOPLE.has(stalled.reason.kind)) return [];
   const found = capitalised(stalledText({ id, reason: stalled.reason }, ' stalled'));
-  return [problem('queue', found, `Nothing lands on ${id} until this is fixed: copse queue`)];
+  return [problem('queue', found, 'copse queue # to see why')];
 }
 
 const BY_PEOPLE: ReadonlySet<WaitReason['kind']> = new Set(['paused', 'not_accepted', 'checkout_changed']);

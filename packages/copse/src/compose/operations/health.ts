@@ -50,7 +50,7 @@ function repository(from: Surroundings): HealthCheck {
     : problem(
         'repository',
         `${from.cwd} is not inside a git repository`,
-        'Go into a repository, or create one here: git init',
+        'git init # to create a repository here',
       );
 }
 

@@ -8,7 +8,7 @@ import type { Finding, Pair, PairVerdict } from '../../radar/rules/radar.ts';
 export function describeCollision(other: string, verdict: PairVerdict): string {
   switch (verdict.kind) {
     case 'conflict':
-      return `It conflicts with ${other} in ${filesText(verdict, 10)}: whichever lands second must resolve the conflict.`;
+      return `It conflicts with ${other} in ${filesText(verdict, 10)}: the one that lands second must resolve the conflict.`;
     case 'overlap':
       return `${other} changes the same files, so far without a conflict: ${filesText(verdict, 10)}.`;
     case 'pending':
@@ -49,8 +49,9 @@ export function collisionForms(findings: readonly Finding[]): readonly [string, 
 }
 
 export function radarSummary(branches: number, pairs: readonly Pair[], only: string | undefined): string {
-  if (branches === 0) return 'No live branches to compare.';
-  const compared = `${branches} live ${branches === 1 ? 'branch was' : 'branches were'} compared`;
+  if (branches === 0) return 'No unfinished task has a branch: nothing to compare.';
+  if (branches === 1) return 'Only one unfinished task has a branch: nothing to compare.';
+  const compared = `Compared ${branches} branches of unfinished tasks`;
   if (pairs.length === 0)
     return only === undefined
       ? `${compared}: no two of them change the same files.`

@@ -7,10 +7,9 @@ import { personName } from '../../agents/rules/session/take-over.ts';
 import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import { named } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
-import type { Verdict } from '../../queue/rules/check.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import { usageText } from './amounts.ts';
-import { stalledText, waitText } from './queue.ts';
+import { stalledText, verdictWord, waitText } from './queue.ts';
 import { oneLine, waitingClause } from './reason.ts';
 import {
   attentionText,
@@ -130,7 +129,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.conflicted': ({ files }) => `conflicts in ${filesText(files)}`,
   'landing.rejected': ({ reason }) => `cannot land: ${firstLine(reason)}`,
   'landing.withdrawn': ({ reason }) => `left the queue: ${oneLine(reason)}`,
-  'check.started': ({ command, target }) => `${checkName(command)} began, for ${target}`,
+  'check.started': ({ command, target }) => `${checkName(command)} began, in the queue of ${target}`,
   'check.ended': (event) => endedCheckText(event, 'the check'),
   'queue.paused': ({ id, what, reason }) =>
     `the queue of ${id} ${what === 'accept' ? 'accepts no more tasks' : 'lands nothing'}${because(reason)}`,
@@ -178,16 +177,8 @@ function plainName(key: string): string {
   return plainNames[key] ?? key;
 }
 
-const verdicts: Readonly<Record<Verdict, string>> = {
-  green: 'passed',
-  red: 'failed',
-  timeout: 'timed out',
-  infrastructure: 'could not run',
-  abandoned: 'was stopped',
-};
-
 function endedCheckText({ verdict, exitCode }: EventOf<'check.ended'>, name: string): string {
-  return `${name} ${verdicts[verdict]}${exitCode ? ` (exit code ${exitCode})` : ''}`;
+  return `${name} ${verdictWord(verdict)}${exitCode ? ` (exit code ${exitCode})` : ''}`;
 }
 
 /** Boards keep a check as JSON: its name and its command. */

@@ -13,6 +13,7 @@ import {
   faultClause,
   faultText,
 } from '../../queue/rules/check-fault.ts';
+import type { Verdict } from '../../queue/rules/check.ts';
 import type { Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import type { EntryStanding } from '../../queue/rules/view/standing.ts';
 import type { EntryView, RunView } from '../../queue/rules/view/view.ts';
@@ -106,7 +107,8 @@ function withComment(text: string, comment: string | null): string {
 
 /** `It is being checked with cp-a1b2.` */
 export function standingSentence(standing: EntryStanding): string {
-  const text = standingText(standing);
+  // The command is a step of its own.
+  const text = standing.kind === 'no_leader' ? noLeaderText(standing) : standingText(standing);
   return `It ${/^(being|landing|waiting)\b/.test(text) ? 'is ' : ''}${text}.`;
 }
 
@@ -124,7 +126,7 @@ export function standingText(standing: EntryStanding): string {
     case 'stalled':
       return 'waits: the queue is stalled';
     case 'no_leader':
-      return noLeaderText(standing);
+      return withComment(noLeaderText(standing), `copse merge ${standing.task} lands it now`);
     case 'unchecked':
       return `lands without checks ${SOON}`;
     case 'no_checks':
@@ -174,25 +176,38 @@ export function standingOn(standing: EntryStanding, target: string): string {
   }
 }
 
+const verdicts: Readonly<Record<Verdict, string>> = {
+  green: 'passed',
+  red: 'failed',
+  timeout: 'timed out',
+  infrastructure: 'could not run',
+  abandoned: 'was stopped',
+};
+
+/** What happened to a check, after its name. The dashboard has the verdict as a text. */
+export function verdictWord(verdict: string): string {
+  const words: Readonly<Record<string, string>> = verdicts;
+  return words[verdict] ?? verdict;
+}
+
 /** The longest time until a leader looks at its queue. */
 const SOON = 'within 5 s';
 
 /** What is special about the check that an entry is part of. */
 const CHECKED_HOW: Readonly<Record<RunView['purpose'], string>> = {
   again: ' (2nd run)',
-  half: ' as half of a red batch',
-  second_half: ' as half of a red batch',
+  half: ' as half of a failed batch',
+  second_half: ' as half of a failed batch',
   alone: ' first and alone',
   batch: '',
   probe: '',
   target: '',
 };
 
-function noLeaderText({ task, isCheckLost }: Extract<EntryStanding, { kind: 'no_leader' }>): string {
-  const now = `copse merge ${task} lands it now`;
+function noLeaderText({ isCheckLost }: Extract<EntryStanding, { kind: 'no_leader' }>): string {
   return isCheckLost
-    ? `lost its check when the orchestrator ended; the next one checks it again (${now})`
-    : `waits: no orchestrator is running here (${now})`;
+    ? 'lost its check when the orchestrator ended; the next one checks it again'
+    : 'waits: no orchestrator is running here';
 }
 
 function inLineText({ behind, hasFreeSlot }: Extract<EntryStanding, { kind: 'in_line' }>): string {
@@ -214,9 +229,9 @@ export function runText({ purpose, about, below, tasks, target }: RunView): stri
     case 'again':
       return `${isOne ? '' : `${about.length} changes: `}${named(about)}, 2nd run`;
     case 'half':
-      return `half of a red batch: ${named(about)}`;
+      return `half of a failed batch: ${named(about)}`;
     case 'second_half':
-      return `the other half of a red batch: ${named(about)}`;
+      return `the other half of a failed batch: ${named(about)}`;
     case 'probe':
       return `the train up to ${tasks.at(-1) ?? 'its end'} (${counted(tasks.length, 'change')})`;
     case 'target':

@@ -14,7 +14,7 @@ import {
   firstLine,
   resolvedByText,
   statusTexts,
-  stuckClause,
+  stuckClauseNow,
 } from './status.ts';
 
 /** What the board knows beside the task itself. */
@@ -61,7 +61,7 @@ interface StopReason {
 }
 
 /** Why a task stopped before it landed; null when it did not. `summary`: the last words of its agent. */
-export function stopReason({ state, retries }: TaskSummary, summary = ''): StopReason | null {
+export function stopReason({ id, state, retries }: TaskSummary, summary = ''): StopReason | null {
   switch (state.status) {
     case 'in_review':
       return {
@@ -76,7 +76,7 @@ export function stopReason({ state, retries }: TaskSummary, summary = ''): StopR
         reason: oneLine(state.resolver === undefined ? attentionText(state) : resolvedByText(state.resolver)),
       };
     case 'stuck':
-      return { clause: stuckClause(state), reason: oneLine(withoutFirstStep(state)) };
+      return { clause: stuckClauseNow({ id, state }), reason: oneLine(withoutFirstStep(state)) };
     case 'failed':
       return { clause: failureText(retries), reason: firstLine(state.reason) };
     default:

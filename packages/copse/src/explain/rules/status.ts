@@ -6,6 +6,7 @@
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import { named } from '../../kernel/text.ts';
 import { spanText } from '../../kernel/time.ts';
+import { noBaseBefore } from '../../workspaces/rules/preparation.ts';
 import type { PlannedRestart } from '../../tasks/rules/auto-restart.ts';
 import {
   type AttentionCause,
@@ -46,8 +47,20 @@ export function doneText({ how, commit }: Pick<Extract<TaskState, { status: 'don
   return isOnTarget && commit !== null ? `${doneTexts[how]} as ${commit.slice(0, 10)}` : doneTexts[how];
 }
 
+/** Null once the repository has what the task lacked: its reason says that. */
+export function stuckClauseNow({
+  id,
+  state,
+}: {
+  readonly id: TaskId;
+  readonly state: Extract<TaskState, { status: 'stuck' }>;
+}): string | null {
+  const { lacks, reason } = state;
+  return lacks !== undefined && reason === noBaseBefore(id, lacks) ? null : stuckClause(state);
+}
+
 export function stuckClause({ isByCopse }: StuckBy): string {
-  return isByCopse ? 'its agent cannot work before you act' : statusTexts.stuck;
+  return isByCopse ? 'its agent cannot start' : statusTexts.stuck;
 }
 
 /** `reason` says the same with details, or only the details; `repeats`: its first line adds nothing; `announces`: it says the same before a list. */

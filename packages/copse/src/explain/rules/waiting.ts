@@ -7,7 +7,12 @@ import { unreachable } from '../../kernel/unreachable.ts';
 import type { Node, NodeFacts } from '../../machines/rules/node.ts';
 import { agentCanTake } from '../../machines/rules/offer.ts';
 import { splitRemark } from '../../kernel/shell.ts';
-import { type UnusableAgent, type WaitingFor, whyNone } from '../../orchestrator/rules/schedule.ts';
+import {
+  NO_AGENTS,
+  type UnusableAgent,
+  type WaitingFor,
+  whyNone,
+} from '../../orchestrator/rules/schedule.ts';
 import { canTake } from '../../tasks/rules/capabilities.ts';
 import type { Delay, TaskSummary } from '../../tasks/rules/task.ts';
 import { megabytesText } from './amounts.ts';
@@ -77,7 +82,9 @@ function resumeNode(name: string): string {
 
 /** In one line, with that command. */
 export function waitingLine(waiting: WaitingFor, now: Timestamp): string {
-  return withStep(describeWaiting(waiting, now), waitingStep(waiting));
+  const detect =
+    waiting.kind === 'agent' && waiting.reasons.includes(NO_AGENTS) ? 'copse agents detect' : null;
+  return withStep(describeWaiting(waiting, now), waitingStep(waiting) ?? detect);
 }
 
 export function withStep(text: string, step: string | null): string {

@@ -11,6 +11,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { powerFileNames } from '../../config/power-files.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { readIfThere, readPlainFile } from '../../kernel/system/plain-file.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 import { type PowerFiles, filesIn, scriptNamedBy } from './files.ts';
@@ -41,7 +42,7 @@ export function loadAccepted({ commonDir }: Pick<PowerPlace, 'commonDir'>): Acce
   }
   throw new RepositoryUnavailable(
     `${file}, the record of what you accepted of this repository, is damaged.`,
-    `Look at copse.yml and remove the record: rm ${file}`,
+    `rm ${shellWord(file)} # to remove the record, after you looked at copse.yml`,
   );
 }
 

@@ -26,7 +26,7 @@ function tooLarge({ files }: Accepted): RepositoryUnavailable {
   const [largest] = sizes.toSorted((one, other) => other.bytes - one.bytes);
   return new RepositoryUnavailable(
     `The files that decide what Copse runs are too large to be accepted: together they take more than ${MOST_BYTES} bytes as JSON.`,
-    `Make the largest smaller (${largest?.name ?? 'copse.yml'}), then: copse config accept`,
+    `copse config accept # after you made ${largest?.name ?? 'copse.yml'} smaller, which is the largest`,
   );
 }
 

@@ -90,7 +90,7 @@ function gitDirOf(entry: string): string | undefined {
   // Searching further up would find the board of another repository.
   throw new RepositoryUnavailable(
     `${entry} does not name a git directory${gitDir === undefined ? '' : `: ${gitDir} is not one`}.`,
-    'If the repository was moved, in its main checkout: git worktree repair',
+    'git worktree repair # in the main checkout, if the repository was moved',
     { isMissing: true },
   );
 }

@@ -8,6 +8,7 @@ import { availableParallelism, homedir } from 'node:os';
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 
@@ -230,7 +231,7 @@ function configHome(): string {
 function unreadable(file: string, cause: unknown): RepositoryUnavailable {
   return new RepositoryUnavailable(
     `git cannot read ${file}.`,
-    `Correct it: git config --file ${file} --list`,
+    `git config --file ${shellWord(file)} --list # to see what is wrong in it`,
     {
       cause,
     },

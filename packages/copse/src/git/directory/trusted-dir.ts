@@ -19,6 +19,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, statSync, writeFil
 import path from 'node:path';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
@@ -146,7 +147,7 @@ function refuseLinks(home: string): void {
     if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
     throw new RepositoryUnavailable(
       `${folder} is a link. Copse uses its git directory only in a real folder.`,
-      `Replace the link by the folder, or remove it: rm ${folder}`,
+      `rm ${shellWord(folder)} # to remove the link; or replace it with the folder`,
     );
   }
 }
@@ -232,7 +233,7 @@ function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
   if (storage === 'files') return;
   throw new RepositoryUnavailable(
     `The repository at ${commonDir} stores its refs as ${storage}, which Copse does not support.`,
-    'Convert it: git refs migrate --ref-format=files',
+    'git refs migrate --ref-format=files # to convert it',
   );
 }
 

@@ -110,7 +110,7 @@ function beyond(id: string): BeyondLimits {
   const { objectBytes } = defaultPolicy.git;
   return new BeyondLimits(
     `The object ${id} has more than ${objectBytes} bytes, which is more than Copse reads.`,
-    `Look at it: git cat-file -t ${id}`,
+    `git cat-file -t ${id} # to look at it`,
   );
 }
 

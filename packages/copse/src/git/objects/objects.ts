@@ -191,7 +191,7 @@ export class ObjectMissing extends RepositoryUnavailable {
 
 function missing(what: string, id: string): ObjectMissing {
   const reason = `The ${what} ${id} is no longer in the repository.`;
-  return new ObjectMissing(reason, 'See what else is missing: git fsck --connectivity-only');
+  return new ObjectMissing(reason, 'git fsck --connectivity-only # to see what else is missing');
 }
 
 const trees = new WeakMap<TrustedDir, RecentCache<string, Buffer>>();

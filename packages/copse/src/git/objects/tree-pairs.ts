@@ -66,6 +66,6 @@ function sortName({ name, mode }: NamedEntry): string {
 export function tooLarge(what: string, why: string): BeyondLimits {
   return new BeyondLimits(
     `${what} ${why}, which is more than Copse reads.`,
-    'If that is meant, merge it yourself: git merge',
+    'git merge # to merge it yourself, if that is meant',
   );
 }

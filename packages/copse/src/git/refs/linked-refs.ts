@@ -7,6 +7,7 @@ import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
 import { RepositoryUnavailable } from '../unavailable.ts';
+import { shellWord } from '../../kernel/shell.ts';
 
 /** For command lines that name the refs they write. */
 export function refuseLinkedRefs(commonDir: string, argv: readonly string[]): void {
@@ -33,7 +34,7 @@ export function refuseLinkedRef(
   if (link === undefined) return;
   throw new RepositoryUnavailable(
     `${link} is a link: git would write ${ref} to its target, so Copse does not write it.`,
-    `If you did not make the link, an agent did. Remove it: rm '${link}'`,
+    `rm ${shellWord(link)} # to remove the link; if you did not make it, an agent did`,
   );
 }
 

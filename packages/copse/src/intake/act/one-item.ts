@@ -52,6 +52,6 @@ export function busy(name: string): Refused {
   return refused(
     'too_early',
     `An orchestrator is looking at the source ${name}.`,
-    `wait a moment, then: copse sources show ${name}`,
+    `copse sources show ${name} # to see when it has finished`,
   );
 }

@@ -36,5 +36,5 @@ export function parseItem(text: string): WorkItem | undefined {
 
 /** Says nothing about the reason: an unknown name, a missing secret and a wrong signature look the same. */
 export function refuseRequest(): Refused {
-  return refused('unauthorized', 'Unauthorized.', 'check the secret of the trigger on both sides');
+  return refused('unauthorized', 'Unauthorized.', 'Check the secret of the trigger on both sides.');
 }

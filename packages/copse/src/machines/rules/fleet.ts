@@ -45,7 +45,7 @@ export function decideTake(
     return refused(
       'wrong_status',
       `Cannot take ${id}: ${resource.holder} holds it.`,
-      `wait until ${resource.holder} releases it`,
+      `Wait until ${resource.holder} releases it.`,
     );
   }
   const token = ((resource?.token ?? 0) + 1) as FencingToken;
@@ -61,7 +61,7 @@ export function decideGiveBack(
     return refused(
       'fenced',
       `Token ${token} no longer holds ${resource.id}: the current token is ${resource.token}.`,
-      'do nothing: it has a new holder',
+      'Do nothing: it has a new holder.',
     );
   }
   return decided({ type: 'resource.released', id: resource.id, at, token });

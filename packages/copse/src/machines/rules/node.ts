@@ -260,14 +260,14 @@ export function decideLeave(
       `Node ${node.name} cannot leave: it has ${named(held)} in progress.`,
       isRunning
         ? `copse node drain ${node.name}`
-        : `wait until another node takes over, or: copse pause ${held[0]}`,
+        : `copse pause ${held[0]} # without waiting until another node takes over`,
     );
   if (isRunning && node.drain === null)
     return refused(
       'wrong_status',
       `Node ${node.name} cannot leave while its orchestrator takes work.`,
       `copse node drain ${node.name}`,
-      'or stop its orchestrator (Ctrl+C) and try again in a minute',
+      'Or stop its orchestrator (Ctrl+C), and try again in a minute.',
     );
   return decided({ type: 'node.left', id: node.id, at });
 }

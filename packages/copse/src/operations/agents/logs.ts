@@ -1,6 +1,7 @@
 import type { AttemptLogs, LogName } from '../../agents/ports/logs.ts';
 import type { AttemptId, TaskId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { shown } from '../../kernel/text.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 import type { Attempt } from '../../tasks/rules/attempt.ts';
@@ -134,12 +135,12 @@ async function failNone(
     fail(
       'not_found',
       `The output of ${task} is on ${machine}.`,
-      `copse logs ${task} there`,
+      `copse logs ${task} # there`,
       `copse diff ${task}`,
     );
   }
   const folder = logs.folderOf(task);
-  const hint = folder === undefined ? [] : [`read ${folder}`];
+  const hint = folder === undefined ? [] : [`ls ${shellWord(folder)}`];
   return fail('not_found', `There is no output of ${task} yet.`, `copse why ${task}`, ...hint);
 }
 

@@ -24,10 +24,11 @@ export async function act(
   return access.board(async ({ board }) => {
     const outcome = await board.importFrom(parsed(typeof text === 'string' ? linesOf(text) : text, name));
     if (outcome.kind !== 'imported') {
+      const isFull = outcome.kind === 'not_empty';
       fail(
-        outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
-        `Nothing was imported. ${outcome.reason}`,
-        outcome.kind === 'not_empty' ? INTO_AN_EMPTY_ONE : 'copse export --help',
+        isFull ? 'wrong_status' : 'invalid',
+        `Nothing was imported. ${outcome.reason}${isFull ? ' Import it in a new clone, whose board is empty.' : ''}`,
+        isFull ? 'copse board restore # to replace this board by a snapshot' : 'copse export --help',
       );
     }
     const { records, events } = outcome;
@@ -38,9 +39,6 @@ export async function act(
 export function view({ records, events }: Imported) {
   return { records, events };
 }
-
-const INTO_AN_EMPTY_ONE =
-  'Import it in a new clone, whose board is empty. To replace this board by a snapshot: copse board restore';
 
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n');

@@ -38,7 +38,7 @@ export async function requireSchedule(
     return fail('not_found', `There is no schedule ${quoted(text)}.`, 'copse schedule list');
   if (others.length === 0) return first;
   const ids = found.map(({ id }) => id).join(', ');
-  return fail('invalid', `${quoted(text)} matches more than one schedule: ${ids}.`, 'give its agent too');
+  return fail('invalid', `${quoted(text)} matches more than one schedule: ${ids}.`, 'Give its agent too.');
 }
 
 export async function requireDefined(
@@ -71,7 +71,7 @@ export async function requireJob(board: Board, given: string): Promise<TaskSumma
   return fail(
     'invalid',
     `${quoted(given)} matches more than one job: ${ids.join(', ')}.`,
-    'give one more character of the id',
+    'Give one more character of the id.',
   );
 }
 

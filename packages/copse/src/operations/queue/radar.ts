@@ -49,6 +49,6 @@ async function compare(context: RunContext, onNote: (note: string) => void): Pro
 
 function pairsOf(task: TaskId, sighting: Sighting): Sighting {
   if (!sighting.branches.some((one) => one.task === task))
-    fail('wrong_status', `${task} has no live branch in this repository.`, 'copse radar');
+    fail('wrong_status', `${task} is finished, or has no branch in this repository.`, 'copse radar');
   return { ...sighting, pairs: sighting.pairs.filter(({ tasks }) => tasks.includes(task)) };
 }

@@ -14,7 +14,7 @@ type ValidConfig = Extract<ParsedConfig, { kind: 'valid' }> & {
 export function requireValid(here: CloneHere, which: 'present' | 'accepted'): ValidConfig {
   const found = here.configFile(which);
   if (found.kind === 'unclear')
-    fail('invalid', 'copse.yml exists but cannot be read.', 'check that it is a file with read permission');
+    fail('invalid', 'copse.yml exists but cannot be read.', 'Check that it is a file with read permission.');
   const text = found.kind === 'text' ? found.text : '';
   const parsed = parseConfig(text, { file: 'copse.yml' });
   if (parsed.kind === 'valid') return { ...parsed, text, isAbsent: found.kind === 'absent' };

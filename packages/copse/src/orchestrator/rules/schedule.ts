@@ -194,12 +194,13 @@ interface FactsOfAgents extends Pick<ScheduleFacts, 'unusable' | 'here'> {
   readonly agents: readonly Pick<AvailableAgent, 'name' | 'capabilities' | 'repository'>[];
 }
 
+export const NO_AGENTS = 'no agent is installed or configured';
+
 export function whyNone(
   task: Pick<PlaceableTask, 'requires' | 'agent' | 'repository' | 'token'>,
   { agents, unusable, here }: FactsOfAgents,
 ): readonly string[] {
-  if (agents.length + unusable.length === 0)
-    return ['no agent is installed or configured (copse agents detect)'];
+  if (agents.length + unusable.length === 0) return [NO_AGENTS];
   const isMeant = ({ name }: { readonly name: string }) => task.agent === null || task.agent === name;
   const refusals = agents.filter(isMeant).flatMap((agent) => {
     const decision = agentCanTake(task, agent, here?.node?.facts ?? null);

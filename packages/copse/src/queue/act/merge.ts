@@ -67,7 +67,8 @@ export async function queueTask(
       const isOther = refuseOtherHead(id, named, landing.head);
       return isOther === undefined ? landing : change.refuse(isOther);
     }
-    const refusedNow = refuseUnlessAllowed(task, 'merge') ?? unfinished;
+    const does = reviewed === undefined ? undefined : `approve ${id}`;
+    const refusedNow = refuseUnlessAllowed(task, 'merge', does) ?? unfinished;
     if (refusedNow) return change.refuse(refusedNow);
     if (task.token !== known?.token || task.state.status !== known.state.status)
       return change.refuse(movedOn(id));

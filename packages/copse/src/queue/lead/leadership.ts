@@ -123,7 +123,7 @@ export async function requireLead(change: Change, { resource, token, holder, tar
   const current = await change.board.get('resource', resource);
   if (current?.token === token && current.holder === holder) return;
   change.refuse(
-    refused('fenced', `Another node leads the queue of ${target} now.`, 'do nothing: it goes on there'),
+    refused('fenced', `Another node leads the queue of ${target} now.`, 'Do nothing: it goes on there.'),
   );
 }
 

@@ -180,11 +180,11 @@ async function rebase(merger: TargetMerger, material: MergedInput): Promise<Made
   if (isSame) return { ...replayed, note: branch.isLinear ? null : `Rebased without the merges of ${name}.` };
   if (merged.kind !== 'clean') return undefined;
   const why = !branch.isLinear
-    ? `a rebase would drop the merge commits of ${name}, with the conflicts that they resolve`
+    ? `a rebase would lose the conflict resolutions in the merge commits of ${name}`
     : replayed === undefined
       ? `a single commit of ${name} conflicts, though the whole branch does not`
       : `a rebase commit by commit gives another result than a merge of ${name}`;
-  return squash(merger, material, merged.tree, `Landed as one squashed commit: ${why}.`);
+  return squash(merger, material, merged.tree, `Landed as one squashed commit, because ${why}.`);
 }
 
 /** Rebase becomes squash here: the commits conflict one by one. */

@@ -48,6 +48,8 @@ export interface TaskReview {
   readonly task: Task;
   /** The last agent. */
   readonly agent: AgentName | null;
+  /** A person works on it now. */
+  readonly isByHand: boolean;
   readonly target: BranchName | null;
   /** Null when the commits are not in this repository. */
   readonly change: ReviewedChange | null;
@@ -122,7 +124,8 @@ async function look(context: RunContext, task: Task, options: ReviewOptions): Pr
   const commands = [...task.accept, ...(settings?.finish ?? context.finish).accept].length;
   return {
     task,
-    agent: session?.agent ?? null,
+    agent: (state.status === 'in_progress' ? state.claim.agent : session?.agent) ?? null,
+    isByHand: state.status === 'in_progress' && state.claim.isByHand === true,
     target,
     change,
     accept: { commands, isOfThis: submitted !== undefined && submitted === head },

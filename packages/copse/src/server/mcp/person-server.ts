@@ -14,6 +14,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 
+import { stepLines } from '../../kernel/shell.ts';
 import { shown } from '../../kernel/text.ts';
 import { fail, failureOf } from '../../operations/failure.ts';
 import type { Operation } from '../../operations/operation.ts';
@@ -60,7 +61,7 @@ async function callTool(
     return { content: [{ type: 'text', text: JSON.stringify(view) }] };
   } catch (error) {
     const { reason, next } = failureOf(error);
-    const lines = [reason, ...next.map((step) => `  → ${step}`)];
+    const lines = [reason, ...next.flatMap(stepLines)];
     return { content: [{ type: 'text', text: lines.map(shown).join('\n') }], isError: true };
   }
 }
@@ -73,7 +74,7 @@ function inputOf(operation: Operation, given: Readonly<Record<string, unknown>>)
   return fail(
     'needs_person',
     `${description} ${undo} Nothing was done yet.`,
-    `ask the person, then call it again with ${CONFIRM}: ${JSON.stringify(name)}`,
+    `Ask the person, then call it again with ${CONFIRM}: ${JSON.stringify(name)}.`,
   );
 }
 

@@ -18,14 +18,14 @@ export async function refuseForeignTask(
     return refused(
       'not_this_session',
       `The board has no session ${by.session}, so it cannot report about ${id}.`,
-      'run it in the worktree of the session',
+      'Run it in the worktree of the session.',
     );
   }
   if (session.task === id) return undefined;
   return refused(
     'not_this_session',
     `Session ${by.session} works on ${session.task} and cannot report about ${id}.`,
-    'leave out the id: the worktree tells it',
+    'Leave out the id: the worktree tells it.',
   );
 }
 

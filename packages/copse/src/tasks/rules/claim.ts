@@ -95,7 +95,7 @@ export function refuseUnlessHeld(
   return refused(
     'fenced',
     `Another session took over ${task.id}: this session has token ${token}, the task is at ${task.token}.`,
-    `stop working on ${task.id} and leave its worktree as it is`,
+    `Stop working on ${task.id}, and leave its worktree as it is.`,
     `copse show ${task.id}`,
   );
 }

@@ -62,7 +62,7 @@ export function decideAddedBy(
     return refused(
       'not_this_session',
       'An agent may not add a task with accept commands: they are run as they are.',
-      'leave out --accept, and write into the body what has to be true',
+      'Leave out --accept, and write into the body what has to be true.',
       instead,
     );
   if (depth > deepest)
@@ -91,7 +91,9 @@ export function decideEdit(task: Task, changes: TaskEdit, at: Timestamp): Decisi
   if (Object.keys(changed).length === 0) {
     return refused(
       'invalid',
-      `${task.id} already has these values.`,
+      Object.keys(changes).length === 0
+        ? `Nothing to change in ${task.id}: give an option.`
+        : `${task.id} already has these values.`,
       `copse show ${task.id}`,
       'copse edit --help',
     );

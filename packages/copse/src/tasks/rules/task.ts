@@ -426,11 +426,11 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   delete: (id) => `delete ${id}`,
 };
 
-export function refuseUnlessAllowed(task: Task, action: TaskAction): Refused | undefined {
-  return isAllowed(action, task.state.status) ? undefined : wrongStatus(task, action);
+/** `does`: what the person asked for, if that is not the name of the action. */
+export function refuseUnlessAllowed(task: Task, action: TaskAction, does?: string): Refused | undefined {
+  return isAllowed(action, task.state.status) ? undefined : wrongStatus(task, action, does);
 }
 
-/** `does`: what the person asked for, if that is not the name of the action. */
 export function wrongStatus(task: Task, action: TaskAction, does = actionTexts[action](task.id)): Refused {
   const { status } = task.state;
   if ((action === 'pause' && status === 'paused') || (action === 'cancel' && status === 'cancelled'))

@@ -7,7 +7,7 @@ import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './context.ts';
 import { headOfTask } from './head-of-task.ts';
-import { findElsewhere, whereText } from './shared/elsewhere.ts';
+import { findElsewhere, refusedWithoutWorktree, whereText } from './shared/elsewhere.ts';
 import { bringNewest } from './shared/share-work.ts';
 
 export interface DiffContext extends Context {
@@ -92,7 +92,11 @@ async function diffShared(context: DiffContext, task: TaskId, options: DiffOptio
     const reason = elsewhere
       ? `${where}${why} So there is nothing to compare.`
       : `${task} has no worktree on this machine, so there is nothing to compare.`;
-    return { kind: 'refused', because: 'no_workspace', reason, next: [`copse work ${task}`] };
+    return {
+      kind: 'refused',
+      because: 'no_workspace',
+      ...(await refusedWithoutWorktree(context, task, reason)),
+    };
   }
   const { snapshot } = found.work;
   const state = (await board.get('task', task))?.state;

@@ -24,6 +24,7 @@ import {
   noBaseText,
 } from '../rules/preparation.ts';
 import { type Refused, decided } from '../../kernel/decision.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import type { NoBase, Task } from '../../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
@@ -420,7 +421,7 @@ function taken(task: TaskId, branch: BranchName, by: string): Prepared {
     kind: 'refused',
     because: 'taken',
     reason: `The branch ${branch} of ${task} is checked out at ${by}.`,
-    next: [`finish there, or: git -C "${by}" switch --detach`],
+    next: [`git -C ${shellWord(by)} switch --detach # when you have finished there`],
   };
 }
 
@@ -449,6 +450,9 @@ function setupFailed(
     kind: 'refused',
     because: 'setup_failed',
     reason: `The worktree of ${task} is at ${path}, but its set-up failed at: ${command}\n${tail.join('\n')}`,
-    next: [`read ${log}`, `copse work ${task} --resume # runs the set-up again`],
+    next: [
+      `less ${shellWord(log)} # to see its output`,
+      `copse work ${task} --resume # runs the set-up again`,
+    ],
   };
 }

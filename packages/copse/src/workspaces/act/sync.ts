@@ -7,7 +7,7 @@ import type { Git } from '../../git/port.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/worktrees.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
-import { whereText } from './shared/elsewhere.ts';
+import { refusedWithoutWorktree, whereText } from './shared/elsewhere.ts';
 import { workspaceOf } from './context.ts';
 import { keepTip } from '../discard/rescue-first.ts';
 import type { MergeMethod } from '../../queue/rules/landing.ts';
@@ -60,7 +60,12 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
     const reason = worktree
       ? `${task} has no usable worktree on this machine.`
       : await whereText(context, task, context.clock.now());
-    return { kind: 'refused', because: 'no_worktree', reason, paths: [], next: [`copse work ${task}`] };
+    return {
+      kind: 'refused',
+      because: 'no_worktree',
+      paths: [],
+      ...(await refusedWithoutWorktree(context, task, reason)),
+    };
   }
   const name = await baseBranchOf(git, target, worktree.baseBranch);
   const fetched = name && (await git.fetch([name]));

@@ -22,6 +22,7 @@ import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
 import { discardEverywhere, findDiscarded } from './shared/discarded.ts';
+import { holderText } from './shared/elsewhere.ts';
 import { dropShared } from '../discard/drop-shared.ts';
 import { resetWorkspace } from '../discard/reset.ts';
 import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './context.ts';
@@ -118,24 +119,23 @@ async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Exis
 
 /** Decides the claim without making it, before a person is asked to choose. */
 async function tryTaking(task: Task, context: WorkspaceContext): Promise<Outcome<null>> {
-  const decision = decideTaking(task, context, claimantFor(context, task), context.clock.now());
+  const decision = await decideTaking(task, context, claimantFor(context, task), context.clock.now());
   return decision === 'held_already' || decision.kind === 'decided'
     ? { kind: 'done', value: null }
     : decision;
 }
 
-function decideTaking(
+async function decideTaking(
   task: Task,
   context: WorkspaceContext,
   claimant: Claimant,
   at: Timestamp,
-): Decision<TaskEvent> | 'held_already' {
+): Promise<Decision<TaskEvent> | 'held_already'> {
   const lease = { ...context.policy.lease, durationMs: context.policy.lease.byHandMs };
   const { state } = task;
   if (state.status === 'in_progress') {
     if (isHeldByHand(context, task)) return 'held_already';
-    const who = `${state.claim.agent} on ${state.claim.node}`;
-    return refusedFor(task, `${task.id} is already being worked on, by ${who}.`);
+    return refusedFor(task, `${await holderText(context.board, task.id, state.claim)}.`);
   }
   if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
   if (isResumable[state.status]) return decideResume(task, claimant, at, lease);
@@ -149,7 +149,7 @@ async function claimByHand(
 ): Promise<Outcome<Task>> {
   return change(context, async (change) => {
     const task = await change.require('task', id);
-    const decision = decideTaking(task, context, claimant, change.at);
+    const decision = await decideTaking(task, context, claimant, change.at);
     if (decision === 'held_already') return task;
     await change.apply(decision);
     const before = await change.board.get('session', claimant.session);

@@ -17,6 +17,7 @@ import {
   brand,
   drawId,
 } from '../../kernel/ids.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import type { Ignored } from '../../git/port.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { type Outcome, change } from '../../board/context.ts';
@@ -74,12 +75,12 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
   const isHeld = holder !== undefined && holder !== path;
   if (isHeld && isOwn) {
     const reason = `The branch ${branch} of ${task} is checked out at ${holder}.`;
-    return refused('wrong_status', reason, `git -C "${holder}" switch --detach`);
+    return refused('wrong_status', reason, `git -C ${shellWord(holder)} switch --detach`);
   }
   const saved = rescue === null ? undefined : await rescues.find(rescue);
   if ((rescue !== null && saved === undefined) || (await git.tip(branchTip)) === undefined) {
     const reason = `Cannot restore ${task}: its rescue or its commits are no longer in git. Its other files are in ${entry.folder}.`;
-    return refused('wrong_status', reason, `look into ${entry.folder}`);
+    return refused('wrong_status', reason, `ls -la ${shellWord(entry.folder)}`);
   }
   const facts = await git.look(path);
   // An interrupted undo continues in the worktree that it made, because some files have left the trash. A lock means that

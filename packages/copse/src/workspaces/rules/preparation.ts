@@ -24,9 +24,11 @@ export function noBaseText(task: TaskId, lacks: NoBase): string {
 
 /** The same once there is one. */
 export function noBaseBefore(task: TaskId, lacks: NoBase): string {
-  return lacks.kind === 'no_commit'
-    ? `The repository had no commit, so ${task} could not start. Now it has one.`
-    : `There was no branch ${lacks.branch}, so ${task} could not start. Now there is one.`;
+  const had =
+    lacks.kind === 'no_commit'
+      ? 'The repository had no commit; now it has one.'
+      : `There was no branch ${lacks.branch}; now there is one.`;
+  return `${had} Start ${task} again.`;
 }
 
 /** In the order in which they happen; each may be the last thing a killed process did. */

@@ -163,7 +163,7 @@ function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Remo
     return refuse(
       'processes_unknown',
       `${shown(path)} is kept: Copse cannot tell ${what}.`,
-      inside === null ? 'Install lsof, then run this again' : 'tmux list-sessions',
+      inside === null ? 'Install lsof, then run this again.' : 'tmux list-sessions',
     );
   }
   const [first] = unreadable;
@@ -193,7 +193,7 @@ function refuseOthers(
     return refuse(
       'foreign_process',
       `Kept the worktree ${shown(path)}: ${who} in it.`,
-      `Leave the folder or end the process, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
+      `${againOf(request) ?? `copse cleanup ${task}`} # after you left the folder or ended the process`,
     );
   }
   if (lease.kind === 'live' && lease.holder === 'elsewhere') {
@@ -304,7 +304,7 @@ function refuseLocks(
   return refuse(
     'git_lock',
     `A git command may be running in the worktree of ${facts.task}: ${shown(lock.file)} exists${lock.isHeld ? ' and git is running' : ''}.`,
-    lock.isHeld ? `When git has ended: copse cleanup ${facts.task}` : `copse cleanup ${facts.task} --force`,
+    lock.isHeld ? `copse cleanup ${facts.task} # when git has ended` : `copse cleanup ${facts.task} --force`,
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { useEffect } from 'react';
 
+import { verdictWord } from '../../../../copse/src/explain/rules/queue.ts';
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
 import { clipped } from '../../parts/clipped.ts';
 import type { OutputOf } from '../../api/operations.ts';
@@ -128,7 +129,7 @@ function ReviewFacts({ about }: { readonly about: About }) {
       )}
       {checks.map(({ name, verdict }) => (
         <p key={name}>
-          Check {shown(name)}: {shown(verdict)}
+          Check {shown(name)}: {verdictWord(verdict)}
         </p>
       ))}
       <ul className={styles.files}>

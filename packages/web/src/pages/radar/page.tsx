@@ -24,7 +24,7 @@ export default function RadarPage() {
       {radar === undefined && answer.error && (
         <Refused problem={answer.error} onAgain={() => void answer.refetch()} />
       )}
-      {radar === undefined && !answer.error && <Loading what="the live branches" />}
+      {radar === undefined && !answer.error && <Loading what="the branches" />}
       {radar !== undefined && <Seen radar={radar} />}
     </div>
   );
@@ -37,7 +37,13 @@ function Seen({ radar }: { readonly radar: Radar }) {
   const pair = opened && pairs.find(({ tasks }) => tasks.join(' ') === opened.join(' '));
   if (branches.length < 2)
     return (
-      <Empty title={branches.length === 0 ? 'No branch is live.' : 'Only one branch is live.'}>
+      <Empty
+        title={
+          branches.length === 0
+            ? 'No unfinished task has a branch.'
+            : 'Only one unfinished task has a branch.'
+        }
+      >
         <p>Two branches that will conflict are shown here before one of them lands. Start work:</p>
         <code>copse orchestrate</code>
       </Empty>
@@ -74,7 +80,7 @@ function useTitles(): (task: string) => string {
 function summaryOf({ branches, pairs }: Radar): string {
   const count = (verdict: Pair['verdict']) => pairs.filter((pair) => pair.verdict === verdict).length;
   return [
-    counted(branches.length, 'live branch', 'es'),
+    `${counted(branches.length, 'branch', 'es')} of unfinished tasks`,
     counted(count('conflict'), 'conflict'),
     counted(count('overlap'), 'overlap'),
     ...(count('pending') > 0 ? [`${count('pending')} not compared yet`] : []),

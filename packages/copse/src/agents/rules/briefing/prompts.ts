@@ -130,7 +130,7 @@ const attentionTitles: Readonly<Record<AttentionCause, string>> = {
 };
 
 const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
-  dirty: 'Commit what belongs to the task; undo or ignore the rest.',
+  dirty: 'Commit what belongs to the task; discard the rest or add it to .gitignore.',
   nothing_committed: 'Do the work and commit it. If nothing has to be done, run `copse finish --no-changes`.',
   branch: 'Put the commits of this task on its branch, and stay on that branch.',
   commit_message: 'Reword those commits of your own branch; change nothing else.',

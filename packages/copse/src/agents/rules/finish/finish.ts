@@ -179,7 +179,7 @@ function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict 
   if (uncommitted === null || uncommitted.length === 0) return undefined;
   if (onDirty === 'commit') return { kind: 'uncommitted' };
   const elsewhere = head === null ? '' : `\n${headText(facts, head)} ${switchText(facts, head)}`;
-  const reason = `${uncommittedText(facts, uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
+  const reason = `${uncommittedText(facts, uncommitted)}\nCommit what belongs to ${task}; discard the rest or add it to .gitignore.${elsewhere}`;
   return refusedDirty(reason, uncommitted, onDirty);
 }
 

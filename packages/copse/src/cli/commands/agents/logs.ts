@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 
 import type { Board } from '../../../board/port.ts';
 import { withAccess } from '../../../compose/operations/access.ts';
-import type { SessionId } from '../../../kernel/ids.ts';
+import type { SessionId, TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { act, findLogs, view } from '../../../operations/agents/logs.ts';
 import { fail } from '../../../operations/failure.ts';
@@ -47,8 +47,20 @@ export async function showLog(cli: Cli, word: string, options: Options): Promise
     if (isFollowed && last === undefined)
       cli.output.note(`There is no output of ${id} yet; waiting for it (Ctrl+C ends).`);
     const suffix = runner ? '.runner.log' : '.log';
-    if (isFollowed) await follow(cli, last?.file ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
+    if (!isFollowed) return;
+    const isOver = () => access.workspaces(({ board }) => hasEnded(board, id));
+    const from = { file: last?.file ?? path.join(folder, `latest${suffix}`), at };
+    const end = await follow(cli, from, { folder, suffix, isOver });
+    if (end === 'over') cli.output.note(`The agent of ${id} has ended.`);
   });
+}
+
+/** Whether its last attempt is over, and none follows without a person. */
+async function hasEnded(board: Board, id: TaskId): Promise<boolean> {
+  const status = (await board.get('task', id))?.state.status;
+  if (status === 'pending' || status === 'ready' || status === 'in_progress') return false;
+  const last = (await board.list('attempt', { task: id })).at(-1);
+  return last !== undefined && last.end !== null;
 }
 
 async function ofAgent(board: Board, session: SessionId | undefined): Promise<string> {
@@ -83,20 +95,33 @@ function harmless(text: string): string {
     .join('');
 }
 
-/** Until Ctrl+C, also across further attempts of the task. */
-async function follow(cli: Cli, first: string, from: number, folder: string, suffix: string): Promise<void> {
-  let file = first;
-  let at = from;
+interface Followed {
+  readonly folder: string;
+  readonly suffix: string;
+  readonly isOver: () => Promise<boolean>;
+}
+
+/** Until Ctrl+C or the end of its agent, also across further attempts of the task. */
+async function follow(
+  cli: Cli,
+  from: { readonly file: string; readonly at: number },
+  { folder, suffix, isOver }: Followed,
+): Promise<'stopped' | 'over'> {
+  let { file, at } = from;
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());
   let wake: () => void = () => {};
   const watcher = existsSync(folder) ? watch(folder, () => wake()) : undefined;
+  let isLast = false;
   while (!stop.signal.aborted) {
+    // Before the look: what it printed last is there when its end is on the board.
+    isLast = await isOver();
     const newest = latestIn(folder, suffix);
     if (newest !== undefined && newest !== file && existsSync(file)) at = await print(cli, file, at);
     if (newest !== undefined && newest !== file) [file, at] = [newest, 0];
     if (existsSync(file)) at = await print(cli, file, at);
+    if (isLast) break;
     await new Promise<void>((resolve) => {
       wake = resolve;
       const timer = setTimeout(resolve, LOOK_EVERY_MS);
@@ -104,6 +129,7 @@ async function follow(cli: Cli, first: string, from: number, folder: string, suf
     });
   }
   watcher?.close();
+  return isLast ? 'over' : 'stopped';
 }
 
 function latestIn(folder: string, suffix: string): string | undefined {

@@ -63,7 +63,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const lack = lackOfAgents(context);
     if (lack !== null) {
       await refuseUnaccepted(cli);
-      fail('invalid', lack.text, lack.command, 'copse orchestrate --command "./my-agent.sh"');
+      const again = `copse orchestrate${options.dryRun ? ' --dry-run' : ''} --command "…"`;
+      fail('invalid', lack.text, lack.command, `${again} # with a command as the agent`);
     }
     if (options.dryRun) await showPlan(cli, context, options);
     else {
@@ -126,8 +127,12 @@ async function orchestrate(
   const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
   tellBy((text) => view.problem(null, text));
   dashboard?.tellBy((text) => stop.signal.aborted || view.problem(null, text));
+  let last: Pass | undefined;
   const ending = drainOnSignal(context, orchestrator, {
     terms,
+    // Before the first look it is not known.
+    hasAgents: () =>
+      last?.running.some(({ held }) => held.node === context.node && held.attempt !== null) ?? true,
     stop,
     isAway,
     tell: (text) => view.problem(null, text),
@@ -154,7 +159,6 @@ async function orchestrate(
   start(keepUp(context, { leftovers: openLeftovers(cli), sweeps, signal, stopping, onProblem }));
   start(staySeen(context, signal));
   try {
-    let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
       signal: stop.signal,
       isOnce: options.once ?? false,

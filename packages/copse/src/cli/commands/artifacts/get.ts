@@ -82,7 +82,7 @@ function write(
     fail(
       'unavailable',
       `${shown(named)} cannot be written: ${messageOf(error)}.`,
-      'check the path and the free disk space',
+      'Check the path and the free disk space.',
     );
   } finally {
     rmSync(aside, { force: true });

@@ -3,6 +3,7 @@ import { migratedVersion } from '../../../compose/open.ts';
 import { timestamp } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { OperationFailed, fail } from '../../../operations/failure.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { withBoard } from '../../with-board.ts';
 
@@ -30,11 +31,11 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   cli.output.line(`Moved the board to ${shown(location)}: ${what}, compared line by line`);
   cli.output.line(`  The old one is kept at ${shown(from)}, and takes no more changes`);
   if (aside !== null) cli.output.line(`  An older board that was in its place is in ${shown(aside)}`);
-  cli.output.line(
+  printSteps(cli.output, [
     to === 'sqlite'
-      ? '  → Remove board from copse.yml (then: copse config accept), and unset COPSE_BOARD'
-      : '  → Write the address into copse.yml under board (then: copse config accept), or into COPSE_BOARD, on every machine',
-  );
+      ? 'copse config accept # after you removed board from copse.yml; unset COPSE_BOARD too'
+      : 'copse config accept # after you wrote the address into copse.yml under board, on every machine; or set COPSE_BOARD',
+  ]);
 }
 
 /** Opening the board migrates it; this says so, and can do it beside others. */

@@ -50,12 +50,15 @@ export function drainOnSignal(
     stop,
     tell,
     isAway,
+    hasAgents,
   }: {
     readonly terms: TermSignals;
     readonly stop: AbortController;
     readonly tell: (text: string) => void;
     /** Without the board no work can be handed over. */
     readonly isAway: () => boolean;
+    /** Whether agents run on this node. */
+    readonly hasAgents: () => boolean;
   },
 ): SignalDrain {
   const closed = new AbortController();
@@ -74,11 +77,7 @@ export function drainOnSignal(
     if (signals > 2 || (signals === 2 && isAway())) return stop.abort();
     const withinMs = signals === 1 ? context.policy.nodes.drainMs : 0;
     orchestrator.drain(withinMs);
-    tell(
-      signals === 1
-        ? `SIGTERM: no new work starts here, and running agents have ${spanText(withinMs)} to finish. Then Copse stops them, and their tasks are ready for the next orchestrator. A second SIGTERM stops them now.`
-        : 'SIGTERM again: running agents are stopped now, and their tasks are ready again.',
-    );
+    tell(signals === 1 ? drainText(withinMs, hasAgents()) : stopText(hasAgents()));
     // So that the other nodes know. Without the board, this orchestrator drains all the same.
     void recordDrain(withinMs);
   });
@@ -86,6 +85,17 @@ export function drainOnSignal(
     state: () => (terms.count === 0 ? 'no' : terms.count === 1 ? 'drained' : 'now'),
     close: () => closed.abort(),
   };
+}
+
+function drainText(withinMs: number, hasAgents: boolean): string {
+  if (!hasAgents) return 'SIGTERM: no new work starts here. No agent is running.';
+  return `SIGTERM: no new work starts here, and running agents have ${spanText(withinMs)} to finish. Then Copse stops them, and their tasks are ready for the next orchestrator. A second SIGTERM stops them now.`;
+}
+
+function stopText(hasAgents: boolean): string {
+  return hasAgents
+    ? 'SIGTERM again: running agents are stopped now, and their tasks are ready again.'
+    : 'SIGTERM again: the orchestrator ends now.';
 }
 
 const RECORD_AGAIN_MS = 1_000;

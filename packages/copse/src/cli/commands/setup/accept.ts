@@ -9,6 +9,7 @@ import { fail } from '../../../operations/failure.ts';
 import { acceptShown, refuseProblems, view } from '../../../operations/setup/config-accept.ts';
 import type { Cli } from '../../invocation.ts';
 import { isOrchestrated } from '../../after/ahead.ts';
+import { printSteps } from '../../after/next-steps.ts';
 import { diffLines } from '../../screen/line-diff.ts';
 
 interface Options {
@@ -34,7 +35,7 @@ async function tellAccepted(cli: Cli, names: readonly string[]): Promise<void> {
   output.line(`Accepted ${shown(named(names))}.`);
   if (!names.includes('copse.yml') || !(await isOrchestrated(cli))) return;
   output.line('The running orchestrator keeps the settings that it started with, and so do its agents.');
-  output.line(output.style('dim', '  → Ctrl+C in its terminal, then: copse orchestrate'));
+  printSteps(output, ['copse orchestrate # after Ctrl+C in its terminal']);
 }
 
 /** At a terminal, before a command that uses what changed. */

@@ -3,7 +3,7 @@ import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
 import { act, view } from '../../../operations/setup/doctor.ts';
 import { printStep } from '../../after/next-steps.ts';
-import { stepLines } from '../../after/step-lines.ts';
+import { stepLines } from '../../../kernel/shell.ts';
 import type { Invocation } from '../../invocation.ts';
 import { printProse } from '../../screen/screen.ts';
 
@@ -36,7 +36,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     fail(
       'unhealthy',
       `${bad} of ${checks.length} checks failed.`,
-      'copse doctor # after you did what stands below each line with ✗',
+      'copse doctor # after you fixed the lines with ✗',
     );
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import type { BoardLine } from '../../../board/rules/board-line.ts';
 import type { Artifact } from '../../../tasks/rules/ledger.ts';
+import { shellWord } from '../../../kernel/shell.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -63,7 +64,7 @@ async function newFile(file: string, { force }: Options): Promise<Sink> {
     return fail('wrong_status', `${shown(file)} is not a regular file.`, 'copse export > board.jsonl');
   }
   if (there && !force) {
-    return fail('wrong_status', `${shown(file)} already exists.`, `copse export ${file} --force`);
+    return fail('wrong_status', `${shown(file)} already exists.`, `copse export ${shellWord(file)} --force`);
   }
   const partial = `${file}.${process.pid}.partial`;
   const handle = await orExplain(file, () => open(partial, 'wx', 0o600));
@@ -89,7 +90,7 @@ async function orExplain<T>(file: string, work: () => Promise<T>, giveUp?: () =>
     return fail(
       'unavailable',
       `${shown(file)} cannot be written: ${messageOf(error)}.`,
-      'check the path and the free disk space',
+      'Check the path and the free disk space.',
     );
   }
 }

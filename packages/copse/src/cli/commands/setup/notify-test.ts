@@ -23,7 +23,7 @@ export async function testChannels(cli: Cli, { json }: { readonly json?: boolean
   if (!isTold)
     fail(
       'unhealthy',
-      'No notification could be sent from here.',
-      'set notifications.webhook in copse.yml, then: copse config accept',
+      'No notification could be sent from here. Set notifications.webhook in copse.yml.',
+      'copse config accept # after you set it',
     );
 }

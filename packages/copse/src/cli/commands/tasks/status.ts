@@ -4,7 +4,7 @@ import type { Why } from '../../../explain/why.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { act, view } from '../../../operations/overview/status.ts';
-import { stepLines } from '../../after/step-lines.ts';
+import { stepLines } from '../../../kernel/shell.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { isFinished } from '../../../tasks/rules/task.ts';
 import { panelLines } from '../../screen/panels.ts';

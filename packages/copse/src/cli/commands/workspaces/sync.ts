@@ -57,7 +57,7 @@ function describe({ task, synced: outcome }: SyncedTask): string {
     case 'rebased':
       return `Rebased ${task} onto ${base} (${counted(outcome.files, 'file')}).`;
     case 'conflict_left':
-      return `Merged ${base} into ${task}; ${counted(outcome.paths.length, 'file')} ${outcome.paths.length === 1 ? 'conflicts' : 'conflict'}:`;
+      return `Merging ${base} into ${task} stopped: ${counted(outcome.paths.length, 'file')} ${outcome.paths.length === 1 ? 'conflicts' : 'conflict'}:`;
     default:
       return unreachable(outcome);
   }

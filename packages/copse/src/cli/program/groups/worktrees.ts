@@ -42,7 +42,7 @@ function addWorktrees(program: CopseCommand, on: On): void {
     .details(
       [
         'ACTIVE: an agent or a person works in it.',
-        'IDLE: its task waits; no agent or person works in it.',
+        'IDLE: no agent or person works in it.',
         'COMMITTED: all of its work is committed, and has not landed.',
         'MERGED: all its commits landed.',
         'KEPT: its task needs attention; Copse does not remove it before you act (copse why <id>).',

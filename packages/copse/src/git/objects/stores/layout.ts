@@ -101,6 +101,6 @@ function requireReal(place: string): void {
   if (lstatSync(place).isDirectory()) return;
   throw new RepositoryUnavailable(
     `${place} is a link, and the objects of agents are kept in real folders only.`,
-    `Remove the link: rm ${shellQuoted(place)}`,
+    `rm ${shellQuoted(place)} # to remove the link`,
   );
 }

@@ -49,7 +49,7 @@ export function listNew(folder: string, most: number, before?: FolderTimes): Lis
 function tooMany(folder: string, most: number): BeyondLimits {
   return new BeyondLimits(
     `The object store ${folder} has more than ${most} files.`,
-    `Commits that are only there stay if you move it aside: mkdir -p ${shellQuoted(path.dirname(asideFolder(folder)))} && mv ${shellQuoted(folder)} ${shellQuoted(asideFolder(folder))}`,
+    `mkdir -p ${shellQuoted(path.dirname(asideFolder(folder)))} && mv ${shellQuoted(folder)} ${shellQuoted(asideFolder(folder))} # to move it aside, which keeps the commits that are only there`,
   );
 }
 

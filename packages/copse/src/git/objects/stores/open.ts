@@ -76,7 +76,7 @@ async function readable<T>(folder: string, work: () => Promise<T>): Promise<T> {
     if (!isOfStore) throw error;
     throw new BeyondLimits(
       `The object store ${folder} cannot be read: ${String(error)}`,
-      `Look at it: ls -la ${shellQuoted(path.join(folder, 'new'))}`,
+      `ls -la ${shellQuoted(path.join(folder, 'new'))} # to look at it`,
       { cause: error },
     );
   }

@@ -16,16 +16,22 @@ export async function requireTerminal(
 ): Promise<string> {
   const sessions = await occupancy.tmuxSessions(terminalName(id));
   if (sessions.kind === 'unknown')
-    return fail('unavailable', sessions.why, 'install tmux', `copse logs ${id} --follow`);
+    return fail('unavailable', sessions.why, 'Install tmux.', `copse logs ${id} --follow`);
   if (sessions.sessions.length > 0) return terminalName(id);
   if ((await board.list('attempt', { task: id })).length === 0)
     fail('not_found', `${id} has no terminal: no agent has started on it.`, `copse why ${id}`);
   return fail(
     'not_found',
     `${id} has no terminal: ${await whyNone(board, here, id)}.`,
-    `copse logs ${id} --follow`,
+    await logsCommand(board, id),
     `copse why ${id}`,
   );
+}
+
+/** Nothing follows what an agent printed before it ended. */
+async function logsCommand(board: BoardReader, id: TaskId): Promise<string> {
+  const isRunning = (await board.get('task', id))?.state.status === 'in_progress';
+  return `copse logs ${id}${isRunning ? ' --follow' : ''}`;
 }
 
 async function whyNone(board: BoardReader, here: Pick<CloneHere, 'config'>, id: TaskId): Promise<string> {

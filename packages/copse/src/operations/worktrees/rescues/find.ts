@@ -22,6 +22,6 @@ export async function requireRescue({ rescues }: WorkspaceContext, words: string
   return fail(
     'invalid',
     [`${JSON.stringify(text)} matches more than one rescue:`, ...named, ...more].join('\n'),
-    'write more of the ref',
+    'Write more of the ref.',
   );
 }

@@ -82,6 +82,6 @@ function refuseInTheWay(folder: string, paths: readonly string[]): never {
   const reason = [`Nothing was restored: ${folder} has newer content in these files:`, ...lines, ...more];
   return stop({
     reason: reason.join('\n'),
-    next: ['commit or move these files, then try again', 'copse worktrees'],
+    next: ['Commit or move these files, then try again.', 'copse worktrees'],
   });
 }

@@ -229,7 +229,7 @@ async function readFiles(
 function cannotRead(worktree: string, unreadable: readonly string[]): RepositoryUnavailable {
   return new RepositoryUnavailable(
     `The files of ${worktree} cannot be saved, so they stay where they are. Git cannot read:\n${listed(unreadable)}`,
-    `Make them readable, shorten their paths or delete them in ${worktree}, then run this again`,
+    `Make them readable, shorten their paths or delete them in ${worktree}, then run this again.`,
   );
 }
 

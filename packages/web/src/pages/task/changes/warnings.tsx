@@ -1,5 +1,6 @@
 /** What a reviewer must know beside the differences. */
 
+import { verdictWord } from '../../../../../copse/src/explain/rules/queue.ts';
 import { counted, named, shown as safe, shownPath } from '../../../../../copse/src/kernel/text.ts';
 import styles from './changes.module.css';
 import type { ReviewPage } from './pages.ts';
@@ -27,7 +28,7 @@ export function Warnings({ task, latest, patches }: WarningsProps) {
     ...(accept.commands > 0
       ? [accept.passed ? 'Its accept commands passed.' : 'Its accept commands have not run for this commit.']
       : []),
-    ...checks.map(({ name, verdict }) => `Check ${safe(name)}: ${verdict}`),
+    ...checks.map(({ name, verdict }) => `Check ${safe(name)}: ${verdictWord(verdict)}`),
   ];
   if (lines.length === 0) return null;
   return (
