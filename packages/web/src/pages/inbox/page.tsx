@@ -55,6 +55,7 @@ function Inbox({ rows, isCurrent }: InboxProps) {
   const holding = useHolding();
   const toast = useToast();
   useShowsTask(selected?.need.task);
+  useEffect(() => holding.catchUp(toast), [holding, toast]);
 
   const focus = (key: string | undefined) => {
     wantsFocus.current = true;
