@@ -7,11 +7,17 @@ import { Problem } from '../api/problem.ts';
 import { useDesk } from '../store/hooks.tsx';
 import { type Toast, useToast } from './toasts.tsx';
 
+interface PerformOptions {
+  readonly onDone?: (() => void) | undefined;
+  /** The command line with the text that was typed: a refusal shows it, so that the text is not lost. */
+  readonly command?: string | undefined;
+}
+
 type Perform = <N extends OperationName>(
   name: N,
   input: InputOf<N>,
   done: (output: OutputOf<N>) => Toast,
-  onDone?: () => void,
+  options?: PerformOptions,
 ) => void;
 
 export function usePerform(): readonly [boolean, Perform] {
@@ -22,14 +28,17 @@ export function usePerform(): readonly [boolean, Perform] {
     name: N,
     input: InputOf<N>,
     done: (output: OutputOf<N>) => Toast,
-    onDone?: () => void,
+    { onDone, command }: PerformOptions = {},
   ) => {
     setBusy(true);
     try {
       toast(done(await client.call(name, input)));
       onDone?.();
     } catch (error) {
-      const next = error instanceof Problem ? error.next : [];
+      const next = [
+        ...(error instanceof Problem ? error.next : []),
+        ...(command === undefined ? [] : [command]),
+      ];
       toast({ text: error instanceof Error ? error.message : String(error), isProblem: true, next });
     } finally {
       setBusy(false);

@@ -1,14 +1,16 @@
 /** What a person can do with the task now: the commands of its status first, then the others that it allows. */
 
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 
+import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { isAllowed, statusCommands } from '../../../../copse/src/tasks/rules/task.ts';
 import { Act } from '../../parts/act.tsx';
 import { usePerform } from '../../parts/perform.ts';
 import { withCommand } from '../../parts/command-line.ts';
+import { statusWord } from '../../parts/status-word.ts';
 import { useRecords } from '../../store/hooks.tsx';
-import { AskText, Dialog } from './ask-text.tsx';
+import { AskButton, type Asking, TextButton } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
 import styles from './task.module.css';
 import { UndoLanding } from './undo-landing.tsx';
@@ -29,8 +31,15 @@ const VERBS = [
 type Verb = (typeof VERBS)[number];
 
 export function Actions({ task }: { readonly task: ShownTask }) {
-  const first = likelyVerbs(task);
-  const others = VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, task));
+  const [asked, setAsked] = useState<Asked>();
+  const { first, others } = shownVerbs(task, asked);
+  const asking = (verb: Verb, isFirst: boolean): Asking => ({
+    onOpen: () => setAsked({ verb, isFirst }),
+    onClose: () => setAsked(undefined),
+    ...(!isPossible(verb, task) && {
+      refusal: `${task.id} is ${statusWord(task.status)} now. Nothing is sent: copy your text, or leave it.`,
+    }),
+  });
   return (
     <section className={styles.actions} aria-label="Actions">
       {first.map((verb, at) => (
@@ -39,6 +48,7 @@ export function Actions({ task }: { readonly task: ShownTask }) {
           verb={verb}
           task={task}
           isMain={at === 0 && WAITS_FOR_A_PERSON.has(task.status)}
+          asking={asking(verb, true)}
         />
       ))}
       {others.length > 0 && (
@@ -46,13 +56,35 @@ export function Actions({ task }: { readonly task: ShownTask }) {
           <summary>More</summary>
           <div className={styles.others}>
             {others.map((verb) => (
-              <ActionButton key={verb} verb={verb} task={task} />
+              <ActionButton key={verb} verb={verb} task={task} asking={asking(verb, false)} />
             ))}
           </div>
         </details>
       )}
     </section>
   );
+}
+
+/** The action whose dialog is open, and whether its button is among the first. */
+interface Asked {
+  readonly verb: Verb;
+  readonly isFirst: boolean;
+}
+
+/** A button whose dialog is open stays where it is, with the text that a person types there. */
+function shownVerbs(task: ShownTask, asked: Asked | undefined) {
+  const likely = likelyVerbs(task);
+  const possible = VERBS.filter((verb) => !likely.includes(verb) && isPossible(verb, task));
+  const kept = (verbs: readonly Verb[], hasAsked: boolean) =>
+    asked === undefined || verbs.includes(asked.verb) === hasAsked
+      ? verbs
+      : hasAsked
+        ? [...verbs, asked.verb]
+        : verbs.filter((verb) => verb !== asked.verb);
+  return {
+    first: kept(likely, asked?.isFirst === true),
+    others: kept(possible, asked?.isFirst === false),
+  };
 }
 
 /** Others go on without one: nothing is the usual thing to do. */
@@ -110,9 +142,10 @@ interface ButtonProps {
   readonly task: ShownTask;
   readonly isMain?: boolean;
   readonly label?: string;
+  readonly asking?: Asking;
 }
 
-function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
+function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps) {
   const [, setSearch] = useSearchParams();
   const { id } = task;
   const command = `copse ${verb} ${id}`;
@@ -158,6 +191,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
       return (
         <WithText
           {...common}
+          {...asking}
           id={id}
           name="task.resume"
           field="message"
@@ -169,6 +203,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
       return (
         <WithText
           {...common}
+          {...asking}
           id={id}
           name="task.restart"
           field="answer"
@@ -193,9 +228,9 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
         />
       );
     case 'undo':
-      return <UndoLanding id={id} label={label ?? 'Undo the landing'} isMain={isMain} />;
+      return <UndoLanding id={id} label={label ?? 'Undo the landing'} isMain={isMain} {...asking} />;
     case 'move':
-      return <Move id={id} label={label ?? 'Move'} />;
+      return <Move id={id} label={label ?? 'Move'} {...asking} />;
     case 'cancel':
       return (
         <Act
@@ -221,7 +256,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
   }
 }
 
-interface WithTextProps {
+interface WithTextProps extends Asking {
   readonly id: string;
   readonly name: 'task.resume' | 'task.restart';
   readonly field: 'message' | 'answer';
@@ -231,33 +266,40 @@ interface WithTextProps {
   readonly isMain: boolean;
 }
 
-function WithText({ id, name, field, label, command, question, isMain }: WithTextProps) {
+function WithText({ id, name, field, ...shown }: WithTextProps) {
   const [isBusy, perform] = usePerform();
   return (
-    <AskText
-      label={label}
-      command={command}
-      question={question}
-      isMain={isMain}
+    <TextButton
+      {...shown}
       isBusy={isBusy}
-      onText={(text) =>
-        perform(name, { task: id, ...(text.trim() !== '' && { [field]: text }) }, ({ agent }) => ({
-          text: agent === null ? `${id} waits for a free agent.` : `${agent} works on ${id}.`,
-        }))
-      }
+      onText={(text) => {
+        const isTold = text.trim() !== '';
+        perform(
+          name,
+          { task: id, ...(isTold && { [field]: text }) },
+          ({ agent }) => ({
+            text: agent === null ? `${id} waits for a free agent.` : `${agent} works on ${id}.`,
+          }),
+          { command: isTold ? `${shown.command} --${field} ${shellWord(text)}` : undefined },
+        );
+      }}
     />
   );
 }
 
-function Move({ id, label }: { readonly id: string; readonly label: string }) {
+interface MoveProps extends Asking {
+  readonly id: string;
+  readonly label: string;
+}
+
+function Move({ id, label, ...asking }: MoveProps) {
   const nodes = [...useRecords('node').values()].filter(({ leftAt }) => leftAt === null);
   const [to, setTo] = useState('');
   const [isBusy, perform] = usePerform();
-  const dialog = useRef<HTMLDialogElement>(null);
   const chosen = to === '' ? (nodes[0]?.id ?? '') : to;
   return (
-    <Dialog
-      dialog={dialog}
+    <AskButton
+      {...asking}
       label={label}
       command={`copse move ${id} --to …`}
       title={`Move ${id} to another machine`}
@@ -274,6 +316,6 @@ function Move({ id, label }: { readonly id: string; readonly label: string }) {
           ))}
         </select>
       </label>
-    </Dialog>
+    </AskButton>
   );
 }

@@ -6,7 +6,7 @@ import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { Act } from '../../parts/act.tsx';
 import { usePerform } from '../../parts/perform.ts';
-import { AskText } from './ask-text.tsx';
+import { TextButton } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
 import { questionShown } from './question-shown.ts';
 import { Since } from './since.tsx';
@@ -53,7 +53,7 @@ export function Question({ task: { id, question: latest } }: { readonly task: Sh
           done={() => ({ text: `${id}: denied.` })}
           onDone={leave}
         />
-        <AskText
+        <TextButton
           // What was typed about one question is not offered for the next.
           key={question.id}
           label="Deny and say why"
@@ -74,7 +74,10 @@ export function Question({ task: { id, question: latest } }: { readonly task: Sh
                 ...(message.trim() !== '' && { message: message.trim() }),
               },
               () => ({ text: `${id}: denied.` }),
-              leave,
+              {
+                onDone: leave,
+                command: `copse answer ${id} deny ${about} --message ${shellWord(message.trim())}`,
+              },
             )
           }
         />

@@ -157,7 +157,10 @@ function Ask({ operation, facts, onBack, onClose }: AskProps) {
     event.preventDefault();
     if (isMissing) return;
     onClose();
-    perform(name, operation.input(facts, text.trim()) as never, () => doneToast(operation, facts));
+    const command = text.trim() === '' ? undefined : operation.command(facts, text.trim());
+    perform(name, operation.input(facts, text.trim()) as never, () => doneToast(operation, facts), {
+      command,
+    });
   };
   return (
     <form className={styles.ask} onSubmit={submit}>

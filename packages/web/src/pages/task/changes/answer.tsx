@@ -129,7 +129,7 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
                       ? `Sent back: ${id} waits for a free agent.`
                       : `Sent back: ${agent} goes on.`,
                 }),
-                () => keep((now) => withoutSent(now, { drafts, comment })),
+                { onDone: () => keep((now) => withoutSent(now, { drafts, comment })) },
               );
             }}
           >
