@@ -221,7 +221,13 @@ export class Live {
   }
 
   #tell(events: readonly NumberedEvent[], isAnew = false): void {
-    for (const listener of this.#listeners) listener(events, isAnew);
+    for (const listener of this.#listeners)
+      try {
+        listener(events, isAnew);
+      } catch (error) {
+        // The others must not miss these events, which do not come again.
+        reportError(error);
+      }
   }
 }
 
