@@ -3,7 +3,8 @@
 import type { ReactNode } from 'react';
 
 import { Problem } from '../api/problem.ts';
-import { useConnection, useDesk } from '../store/hooks.tsx';
+import { type AnyAnswer, useConnection, useDesk } from '../store/hooks.tsx';
+import { momentText } from './moment.ts';
 import styles from './page-state.module.css';
 
 export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -34,6 +35,27 @@ export function Refused({ problem, onAgain }: { readonly problem: Problem; reado
         Try again
       </button>
     </section>
+  );
+}
+
+interface NotAnewProps {
+  readonly answers: readonly AnyAnswer[];
+}
+
+/** What the page shows is older than it looks: a later reading failed. The banner says it while there is no connection. */
+export function NotAnew({ answers }: NotAnewProps) {
+  const isLive = useConnection() === 'live';
+  const failed = answers.filter(({ error, data }) => error !== null && data !== undefined);
+  const [first] = failed;
+  if (first?.error == null || !isLive) return null;
+  const since = momentText(new Date(first.dataUpdatedAt).toISOString());
+  return (
+    <p className={styles.older} role="status">
+      {`Could not be read anew since ${since}: ${first.error.message} `}
+      <button type="button" onClick={() => void Promise.all(failed.map((answer) => answer.refetch()))}>
+        Try again
+      </button>
+    </p>
   );
 }
 

@@ -69,6 +69,12 @@ export function useEventNumber(): number {
 
 export type Answer<N extends OperationName> = UseQueryResult<OutputOf<N>, Problem>;
 
+/** What a page needs of an answer, whatever it is about. */
+export type AnyAnswer = Pick<
+  UseQueryResult<unknown, Problem>,
+  'data' | 'error' | 'dataUpdatedAt' | 'refetch'
+>;
+
 /** The answer of an operation that reads. It is asked again after events about these kinds, at most twice a second. */
 export function useAnswer<N extends OperationName>(
   name: N,

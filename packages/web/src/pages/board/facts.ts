@@ -12,7 +12,7 @@ import type { Timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { named } from '../../../../copse/src/kernel/text.ts';
 import { type TaskSummary, suggestCommands } from '../../../../copse/src/tasks/rules/task.ts';
 import type { OutputOf } from '../../api/operations.ts';
-import { useAnswer } from '../../store/hooks.tsx';
+import { type AnyAnswer, useAnswer } from '../../store/hooks.tsx';
 
 export interface CardFacts {
   readonly why?: string;
@@ -35,7 +35,13 @@ const RADAR_MS = 4_000;
 
 type Overview = OutputOf<'board.status'>;
 
-export function useFacts(): { readonly facts: FactsOfTasks; readonly overview: Overview | undefined } {
+interface Facts {
+  readonly facts: FactsOfTasks;
+  readonly overview: Overview | undefined;
+  readonly answers: readonly AnyAnswer[];
+}
+
+export function useFacts(): Facts {
   const status = useAnswer(
     'board.status',
     { readyLimit: READY },
@@ -50,7 +56,7 @@ export function useFacts(): { readonly facts: FactsOfTasks; readonly overview: O
     { about: ['task', 'landing'], mostEveryMs: RADAR_MS },
   );
   const facts = useMemo(() => factsOf(status.data, list.data), [status.data, list.data]);
-  return { facts, overview: status.data };
+  return { facts, overview: status.data, answers: [status, list] };
 }
 
 function factsOf(overview: Overview | undefined, listed: OutputOf<'task.list'> | undefined): FactsOfTasks {

@@ -7,7 +7,7 @@ import type { Session } from '../../../../copse/src/agents/rules/session/session
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
 import { usePerform } from '../../parts/perform.ts';
 import { useNow } from '../../parts/now.ts';
-import { Empty, NotReadYet } from '../../parts/page-state.tsx';
+import { Empty, NotAnew, NotReadYet } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';
 import { useIsRead, useRecords } from '../../store/hooks.tsx';
 import styles from './board.module.css';
@@ -30,7 +30,7 @@ export default function BoardPage() {
   const all = usePlaced(tasks);
   const found = useAskingFirst(useFiltered(all, filters, sessions), sessions);
   const agents = useMemo(() => agentsOf(all, sessions), [all, sessions]);
-  const { facts, overview } = useFacts();
+  const { facts, overview, answers } = useFacts();
   const now = useNow();
   const search = useRef<HTMLInputElement>(null);
   const lists = useRef(new Map<string, VListHandle>());
@@ -69,6 +69,7 @@ export default function BoardPage() {
         search={search}
         onAdd={() => setAdding(true)}
       />
+      <NotAnew answers={answers} />
       {tasks.size > 0 && overview?.noAgents && (
         <p className={styles.banner}>
           {overview.noAgents.text} <code>{overview.noAgents.command}</code>

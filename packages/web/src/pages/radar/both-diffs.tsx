@@ -1,6 +1,6 @@
 /** What both branches of a pair change in the files that they have in common, side by side. */
 
-import { useEffect, useId, useRef } from 'react';
+import { memo, useEffect, useId, useMemo, useRef } from 'react';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { Loading, Refused } from '../../parts/page-state.tsx';
@@ -15,7 +15,7 @@ interface BothDiffsProps {
   readonly onClose: () => void;
 }
 
-export function BothDiffs({ pair, titleOf, onClose }: BothDiffsProps) {
+export const BothDiffs = memo(function BothDiffs({ pair, titleOf, onClose }: BothDiffsProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
   useEffect(() => dialog.current?.showModal(), []);
@@ -37,7 +37,7 @@ export function BothDiffs({ pair, titleOf, onClose }: BothDiffsProps) {
       </div>
     </dialog>
   );
-}
+});
 
 /** Enough for people; the whole diff is on the page of the task. */
 const MOST_BYTES = 200_000;
@@ -52,11 +52,11 @@ interface OneDiffProps {
 function OneDiff({ task, title, files }: OneDiffProps) {
   const answer = useAnswer('task.diff', { task, maxPatchBytes: MOST_BYTES }, { about: ['landing'], task });
   const { data } = answer;
-  const wanted = new Set(files);
-  const parts =
-    data?.patch == null
-      ? []
-      : filesOfPatch(data.patch).filter(({ name }) => files.length === 0 || wanted.has(name));
+  const patch = data?.patch;
+  const parts = useMemo(() => {
+    const wanted = new Set(files);
+    return filesOfPatch(patch ?? '').filter(({ name }) => files.length === 0 || wanted.has(name));
+  }, [patch, files]);
   return (
     <section className={styles.one} aria-label={`Changes of ${task}`}>
       <h3>
