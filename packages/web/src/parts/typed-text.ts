@@ -29,10 +29,15 @@ export function decideTyped(
   };
 }
 
-type PressedKey = Pick<
-  KeyboardEvent,
-  'key' | 'code' | 'ctrlKey' | 'altKey' | 'shiftKey' | 'getModifierState'
->;
+/** Of an event of the keyboard. */
+interface PressedKey {
+  readonly key: string;
+  readonly code: string;
+  readonly ctrlKey: boolean;
+  readonly altKey: boolean;
+  readonly shiftKey: boolean;
+  getModifierState(name: string): boolean;
+}
 
 /**
  * Ctrl ], Ctrl and the key in its place, or Ctrl Shift Escape. Many layouts have ] only with AltGr, which some systems report as

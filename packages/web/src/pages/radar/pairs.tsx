@@ -56,7 +56,7 @@ export const Pairs = memo(function Pairs({ pairs, titleOf, onOpen }: PairsProps)
   );
 });
 
-/** By itself, so that the list is not drawn anew as time goes on. */
+/** Apart, so that the list is not drawn anew as time goes on. */
 function Since({ since }: { readonly since: string }) {
   const now = useNow();
   const from = Date.parse(since);
