@@ -9,7 +9,7 @@ import { useToast } from '../../parts/toasts.tsx';
 import { type Baseline, forgetBaseline, pinBaseline, readBaseline } from './baseline.ts';
 import { type Chart, amountText, chartsOf, meanOf } from './charts.ts';
 import { ChartTable } from './chart-table.tsx';
-import { CostByAgent } from './cost-by-agent.tsx';
+import { CostByAgent, CostByAgentAndDay } from './cost-by-agent.tsx';
 import styles from './health.module.css';
 
 const Plot = lazy(() => import('./plot.tsx'));
@@ -24,7 +24,7 @@ export default function HealthPage() {
   const stats = useAnswer('stats.show', { weeks }, often);
   const since = stats.data?.since;
   const isEnabled = since !== undefined;
-  const byDay = useAnswer('cost.show', { by: 'day', since }, { ...often, isEnabled });
+  const byDay = useAnswer('cost.show', { by: 'agent_day', since }, { ...often, isEnabled });
   const byAgent = useAnswer('cost.show', { by: 'agent', since }, { ...often, isEnabled });
   const charts = useMemo(
     () => stats.data && chartsOf(stats.data, byDay.data?.rows ?? [], new Date()),
@@ -70,6 +70,7 @@ export default function HealthPage() {
             <Refused problem={byAgent.error} onAgain={() => void byAgent.refetch()} />
           )}
           {byAgent.data && <CostByAgent rows={byAgent.data.rows} total={byAgent.data.total} />}
+          {byDay.data && <CostByAgentAndDay rows={byDay.data.rows} />}
         </div>
       )}
     </div>
