@@ -68,5 +68,8 @@ export async function enterPage(
   await page.addInitScript(`addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
     console.error('The policy of the page refused ' + blockedURI + ' (' + violatedDirective + ')'));`);
   await page.goto(address);
+  // The code counts once: a page that is left before it has the token has none.
+  while (!(await page.evaluate(`sessionStorage.getItem('copse.token') !== null`)))
+    await page.waitForTimeout(10);
   return { page, faults };
 }

@@ -30,7 +30,9 @@ export async function perform(
     await leaveForm(page);
     return printedBy(line, at);
   }
-  const submit = form.locator('button[type="submit"]');
+  // A person reads what the form shows, so the form waits for it, too.
+  const submit = form.locator('button[type="submit"][aria-disabled="false"]');
+  await submit.waitFor();
   if (way === 'mouse') await submit.click();
   else {
     await tabTo(page, `form[data-operation="${name}"] button[type="submit"]`);

@@ -59,9 +59,9 @@ describe('the board', () => {
     expect(await titles('Done')).toStrictEqual(['cp-kkkk', 'cp-mmmm']);
     await card(page, 'cp-jjjj').getByText('waiting for cp-hhhh and cp-gggg').waitFor();
     // A card is too narrow for the command itself.
-    const next = card(page, 'cp-gggg').getByRole('link', { name: 'Answer' });
-    expect(await next.getAttribute('aria-description')).toContain('copse restart cp-gggg');
-    await card(page, 'cp-gggg').getByRole('button', { name: 'Restart' }).click();
+    const next = card(page, 'cp-gggg').getByRole('button', { name: 'Restart' });
+    expect(await next.getAttribute('aria-description')).toBe('copse restart cp-gggg');
+    await next.click();
     await toast(page).getByText('cp-gggg').first().waitFor();
     await card(page, 'cp-bbbb').getByRole('link', { name: 'Answer' }).click();
     await page.waitForURL('**/inbox?task=cp-bbbb');

@@ -82,7 +82,7 @@ test('a patch that is not that of the listed files is an alarm, and takes no app
     const text = await response.text();
     await route.fulfill({ response, body: text.replaceAll('diff --git', 'diff --gut') });
   });
-  await page.getByRole('link', { name: 'Long' }).click();
+  await page.getByRole('region', { name: 'Needs you' }).getByRole('link', { name: 'Long' }).click();
   const alarm = page.getByRole('alert').filter({ hasText: 'does not match the list of changed files' });
   await alarm.getByText(`copse review ${id}`).waitFor();
   await page.getByRole('button', { name: /^Send back/ }).waitFor();

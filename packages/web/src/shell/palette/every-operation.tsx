@@ -1,6 +1,6 @@
 /** Any operation of the registry: asks for its input, shows its command line, does it, and shows the answer. */
 
-import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react';
+import { type SubmitEvent, useId, useState } from 'react';
 import forms from 'virtual:operation-forms';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
@@ -37,15 +37,15 @@ export function EveryOperation({ form, facts, onBack, onClose }: Props) {
   const { name, title, description, undo, effect, line, fields, needed } = form;
   const isAccepting = name === 'config.accept';
   const isSweeping = name === 'leftovers.sweep';
-  const pending = useAnswer('config.pending', {}, { about: [], isEnabled: isAccepting }).data;
-  const left = useAnswer('leftovers.list', {}, { about: [], isEnabled: isSweeping }).data;
-  // An answer of before is there also while it is not asked for.
-  const before = isAccepting ? pending?.changes : isSweeping ? left : undefined;
+  const pending = sinceOpened(useAnswer('config.pending', {}, { about: [], isEnabled: isAccepting }));
+  const left = sinceOpened(useAnswer('leftovers.list', {}, { about: [], isEnabled: isSweeping }));
+  const before = isAccepting ? pending?.changes : left;
   const input = {
     ...inputOf(form, filled),
     // What a person accepts is what is shown.
     ...(isAccepting && pending && { version: pending.version }),
   };
+  const isWaiting = isBusy || (isAccepting && pending === undefined);
   const submit = async () => {
     setBusy(true);
     setProblem(undefined);
@@ -62,7 +62,7 @@ export function EveryOperation({ form, facts, onBack, onClose }: Props) {
   };
   const onSubmit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (!isBusy && (!isAccepting || pending !== undefined)) void submit();
+    if (!isWaiting) void submit();
   };
   const command = commandLine(line, { ...input, ...files }, needed);
   if (answer !== undefined)
@@ -90,7 +90,12 @@ export function EveryOperation({ form, facts, onBack, onClose }: Props) {
       )}
       <code data-testid="command">{command}</code>
       <div className={styles.buttons}>
-        <button type="submit" className={styles.main} aria-disabled={isBusy} autoFocus={fields.length === 0}>
+        <button
+          type="submit"
+          className={styles.main}
+          aria-disabled={isWaiting}
+          autoFocus={fields.length === 0}
+        >
           {title}
         </button>
         <button type="button" onClick={onBack}>
@@ -99,6 +104,11 @@ export function EveryOperation({ form, facts, onBack, onClose }: Props) {
       </div>
     </form>
   );
+}
+
+/** The answer of an earlier form may be of files that changed since, and no event says so. */
+function sinceOpened<T>(answer: { readonly data: T; readonly isFetchedAfterMount: boolean }): T | undefined {
+  return answer.isFetchedAfterMount ? answer.data : undefined;
 }
 
 /** What the open task says about the input. */
@@ -231,15 +241,13 @@ interface AnswerProps {
 }
 
 function Answer({ title, isDone, command, answer: { value }, onClose }: AnswerProps) {
-  const close = useRef<HTMLButtonElement>(null);
-  useEffect(() => close.current?.focus(), []);
   return (
     <section className={styles.ask} aria-label="Answer">
       <h2>{isDone ? `${title}: done` : title}</h2>
       <code data-testid="command">{command}</code>
       <AnswerTree value={value} />
       <div className={styles.buttons}>
-        <button ref={close} type="button" className={styles.main} onClick={onClose}>
+        <button type="button" className={styles.main} onClick={onClose} autoFocus>
           Close
         </button>
       </div>
