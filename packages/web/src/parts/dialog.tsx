@@ -13,11 +13,19 @@ interface DialogProps {
   readonly onClose: () => void;
   /** Its heading is part of the content. */
   readonly isBare?: boolean;
+  /** As wide as the window, for two texts side by side. */
+  readonly isWide?: boolean;
 }
 
 type TextField = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-export function Dialog({ label, onClose, isBare = false, children }: PropsWithChildren<DialogProps>) {
+export function Dialog({
+  label,
+  onClose,
+  isBare = false,
+  isWide = false,
+  children,
+}: PropsWithChildren<DialogProps>) {
   const dialog = useRef<HTMLDialogElement>(null);
   /** What each field of a form held before a person typed into it. */
   const starts = useRef(new Map<TextField, string>());
@@ -44,6 +52,7 @@ export function Dialog({ label, onClose, isBare = false, children }: PropsWithCh
     <dialog
       ref={dialog}
       className={styles.dialog}
+      data-wide={isWide}
       aria-label={label}
       onClose={onClose}
       onFocus={({ target }) => {

@@ -1,8 +1,9 @@
 /** What both branches of a pair change in the files that they have in common, side by side. */
 
-import { memo, useEffect, useId, useMemo, useRef } from 'react';
+import { memo, useMemo } from 'react';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Loading, Refused } from '../../parts/page-state.tsx';
 import { useAnswer } from '../../store/hooks.tsx';
 import { LOOKS, type Pair } from './looks.ts';
@@ -16,26 +17,15 @@ interface BothDiffsProps {
 }
 
 export const BothDiffs = memo(function BothDiffs({ pair, titleOf, onClose }: BothDiffsProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const title = useId();
-  useEffect(() => dialog.current?.showModal(), []);
-  const [glyph, word] = LOOKS[pair.verdict];
+  const [, word] = LOOKS[pair.verdict];
   return (
-    <dialog ref={dialog} className={styles.dialog} aria-labelledby={title} onClose={onClose}>
-      <header>
-        <h2 id={title}>
-          <span aria-hidden="true">{glyph}</span> {pair.tasks.join(' and ')}: {word}
-        </h2>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </header>
+    <Dialog label={`${pair.tasks.join(' and ')}: ${word}`} onClose={onClose} isWide>
       <div className={styles.both}>
         {pair.tasks.map((task) => (
           <OneDiff key={task} task={task} title={titleOf(task)} files={pair.files} />
         ))}
       </div>
-    </dialog>
+    </Dialog>
   );
 });
 

@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import { age } from '../../../../copse/src/explain/rules/amounts.ts';
 import { timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
+import { withCommand } from '../../parts/command-line.ts';
 import { useNow } from '../../parts/now.ts';
 import { LOOKS, type Pair } from './looks.ts';
 import styles from './radar.module.css';
@@ -45,7 +46,11 @@ export const Pairs = memo(function Pairs({ pairs, titleOf, onOpen }: PairsProps)
               )}
             </div>
             <Since since={pair.since} />
-            <button type="button" onClick={() => onOpen(pair.tasks)}>
+            <button
+              type="button"
+              {...withCommand(pair.tasks.map((task) => `copse diff ${task}`).join('; '))}
+              onClick={() => onOpen(pair.tasks)}
+            >
               Show both diffs
               <span className={styles.hidden}> of {pair.tasks.join(' and ')}</span>
             </button>
