@@ -5,7 +5,7 @@ import { type SubmitEvent, useState } from 'react';
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import type { InputOf } from '../../api/operations.ts';
-import { Problem } from '../../api/problem.ts';
+import { type Problem, asProblem } from '../../api/problem.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useToast } from '../../parts/toasts.tsx';
 import { useDesk, useRecords } from '../../store/hooks.tsx';
@@ -48,8 +48,7 @@ export default function AddTask({ agents, onClose }: AddTaskProps) {
       onClose();
       toast({ text: `Added ${id}.`, next: [`copse show ${id}`] });
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      setProblem(error);
+      setProblem(asProblem(error));
     } finally {
       setBusy(false);
     }

@@ -8,7 +8,7 @@ import { usePerform } from '../../../parts/perform.ts';
 import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useDesk } from '../../../store/hooks.tsx';
-import { Problem } from '../../../api/problem.ts';
+import { asProblem } from '../../../api/problem.ts';
 import type { ShownTask } from '../page.tsx';
 import taskStyles from '../task.module.css';
 import styles from './changes.module.css';
@@ -71,8 +71,8 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
       const { target } = await client.call('review.approve', { task: id, head });
       toast({ text: `Approved: ${head.slice(0, 10)} lands on ${target} through the queue.` });
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      toast({ text: error.message, isProblem: true, next: error.next });
+      const { message, next } = asProblem(error);
+      toast({ text: message, isProblem: true, next });
       // The page keeps what was read, and says if there is a newer commit.
       onLook();
     } finally {
