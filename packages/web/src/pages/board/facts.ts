@@ -5,13 +5,14 @@
 
 import { useMemo } from 'react';
 
-import { type Session, reportedPhase } from '../../../../copse/src/agents/rules/session/session.ts';
+import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import { reasonLine } from '../../../../copse/src/explain/rules/reason.ts';
 import { delayText, doneText, statusTexts } from '../../../../copse/src/explain/rules/status.ts';
 import type { Timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { named } from '../../../../copse/src/kernel/text.ts';
 import { type TaskSummary, suggestCommands } from '../../../../copse/src/tasks/rules/task.ts';
 import type { OutputOf } from '../../api/operations.ts';
+import { phaseWord } from '../../parts/status-word.ts';
 import { type AnyAnswer, useAnswer } from '../../store/hooks.tsx';
 
 export interface CardFacts {
@@ -25,7 +26,7 @@ export interface RadarMark {
   readonly others: readonly string[];
 }
 
-export type FactsOfTasks = ReadonlyMap<string, CardFacts>;
+type FactsOfTasks = ReadonlyMap<string, CardFacts>;
 
 /** Only the most urgent of the ready ones are looked at, as in `copse status`. */
 const READY = 50;
@@ -120,7 +121,5 @@ export function isAsking(session: Session | undefined): boolean {
 }
 
 export function phaseOf(session: Session | undefined): string | null {
-  return session?.state.life === 'live'
-    ? (reportedPhase(session.state.phase)?.replaceAll('_', ' ') ?? null)
-    : null;
+  return session?.state.life === 'live' ? phaseWord(session.state.phase) : null;
 }

@@ -1,6 +1,6 @@
 /** All tasks: what needs a person, what is ready, worked on, landing and done. Live; thousands of tasks stay fluent. */
 
-import { Suspense, lazy, useMemo, useRef, useState } from 'react';
+import { Suspense, lazy, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { VList, type VListHandle } from 'virtua';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
@@ -45,21 +45,24 @@ export default function BoardPage() {
     toggleView: () => change({ view: isList ? 'columns' : 'list' }),
   });
   const drop = useDrop(tasks);
-  const cardOf = (task: TaskSummary, isRow = false) => (
-    <Card
-      key={task.id}
-      task={task}
-      session={task.session === null ? undefined : sessions.get(task.session)}
-      agent={agentOf(task, sessions)}
-      facts={facts.get(task.id) ?? NO_FACTS}
-      now={now}
-      isRow={isRow}
-    />
+  const cardOf = useCallback(
+    (task: TaskSummary, isRow = false) => (
+      <Card
+        key={task.id}
+        task={task}
+        session={task.session === null ? undefined : sessions.get(task.session)}
+        agent={agentOf(task, sessions)}
+        facts={facts.get(task.id) ?? NO_FACTS}
+        now={now}
+        isRow={isRow}
+      />
+    ),
+    [sessions, facts, now],
   );
-  const keep = (name: string) => (handle: VListHandle | null) => {
+  const keep = useCallback((name: string, handle: VListHandle | null) => {
     if (handle) lists.current.set(name, handle);
     else lists.current.delete(name);
-  };
+  }, []);
   return (
     <div className={styles.board}>
       <FilterBar
@@ -93,7 +96,7 @@ export default function BoardPage() {
               key={column}
               column={column}
               tasks={found[column]}
-              handle={keep(column)}
+              keep={keep}
               card={cardOf}
               onDrop={drop}
               isFiltered={isFiltered(filters)}
@@ -106,7 +109,7 @@ export default function BoardPage() {
           {inList.length === 0 ? (
             <p className={styles.none}>No task matches.</p>
           ) : (
-            <VList ref={keep('list')} data={inList}>
+            <VList ref={(handle) => keep('list', handle)} data={inList}>
               {(task) => cardOf(task, true)}
             </VList>
           )}
@@ -171,5 +174,10 @@ function useDrop(tasks: ReadonlyMap<string, TaskSummary>) {
     if (drop.kind === 'operation')
       perform(drop.name, drop.input as never, () => ({ text: `${id} ${drop.done}.` }));
   };
-  return (...given: Parameters<typeof dropped>) => void dropped(...given);
+  const latest = useRef(dropped);
+  useLayoutEffect(() => {
+    latest.current = dropped;
+  });
+  // Always the same one: another one would draw every column anew.
+  return useCallback((...given: Parameters<typeof dropped>) => void latest.current(...given), []);
 }
