@@ -45,13 +45,6 @@ export async function problemOf(response: Response): Promise<Problem> {
   }
 }
 
-/** Whatever went wrong, as something that a page can show. */
-export function asProblem(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  const detail = error instanceof Error ? error.message : String(error);
-  return new Problem({ code: 'unknown', status: 0, detail });
-}
-
 /** A page that was read stays when only the way to the server is broken; a refusal says that it is no longer true. */
 export function endsPage(problem: Problem | null, data: unknown): problem is Problem {
   return problem !== null && (data === undefined || (problem.status >= 400 && problem.status < 500));

@@ -4,7 +4,6 @@
  */
 
 import { type PropsWithChildren, useEffect, useRef, useState } from 'react';
-import { createPortal } from 'react-dom';
 
 import styles from './dialog.module.css';
 
@@ -47,8 +46,7 @@ export function Dialog({
     if (hasText) setKept(true);
     else onClose();
   };
-  // In the body: what moves in the page around its button does not close it.
-  return createPortal(
+  return (
     <dialog
       ref={dialog}
       className={styles.dialog}
@@ -97,8 +95,7 @@ export function Dialog({
           </p>
         )}
       </div>
-    </dialog>,
-    document.body,
+    </dialog>
   );
 }
 

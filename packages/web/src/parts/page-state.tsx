@@ -1,10 +1,9 @@
 /** A page before its first answer, without anything to show, and after a refusal. */
 
-import type { ReactNode } from 'react';
+import { type ReactNode, Suspense, lazy } from 'react';
 
 import { Problem } from '../api/problem.ts';
 import { type AnyAnswer, useConnection, useDesk } from '../store/hooks.tsx';
-import { momentText } from './moment.ts';
 import styles from './page-state.module.css';
 
 export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -38,24 +37,19 @@ export function Refused({ problem, onAgain }: { readonly problem: Problem; reado
   );
 }
 
-interface NotAnewProps {
-  readonly answers: readonly AnyAnswer[];
-}
+const nothing = { default: () => null };
+/** Apart from the script of the first page, which seldom needs it. */
+const Older = lazy(() => import('./older.tsx').catch(() => nothing));
 
-/** What the page shows is older than it looks: a later reading failed. The banner says it while there is no connection. */
-export function NotAnew({ answers }: NotAnewProps) {
-  const isLive = useConnection() === 'live';
-  const failed = answers.filter(({ error, data }) => error !== null && data !== undefined);
-  const [first] = failed;
-  if (first?.error == null || !isLive) return null;
-  const since = momentText(new Date(first.dataUpdatedAt).toISOString());
+/** What the page shows is older than it looks: a later reading failed. */
+export function NotAnew({ answers }: { readonly answers: readonly AnyAnswer[] }) {
+  const failed = answers.filter(({ error, data }) => error && data);
   return (
-    <p className={styles.older} role="status">
-      {`Could not be read anew since ${since}: ${first.error.message} `}
-      <button type="button" onClick={() => void Promise.all(failed.map((answer) => answer.refetch()))}>
-        Try again
-      </button>
-    </p>
+    failed.length > 0 && (
+      <Suspense>
+        <Older failed={failed} />
+      </Suspense>
+    )
   );
 }
 

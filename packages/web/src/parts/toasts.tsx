@@ -2,7 +2,6 @@
 
 import { type PropsWithChildren, createContext, use, useCallback, useEffect, useState } from 'react';
 
-import { shown } from '../../../copse/src/kernel/text.ts';
 import { useAnnounce } from './announcer.tsx';
 import { type Toast, noToasts, withToast, withoutToast } from './shown-toasts.ts';
 import styles from './toasts.module.css';
@@ -18,20 +17,20 @@ export function useToast(): (toast: Toast) => void {
 const SHOWN_MS = 8_000;
 
 export function Toasts({ children }: PropsWithChildren) {
-  const [toastsNow, setToasts] = useState(noToasts);
+  const [shown, setShown] = useState(noToasts);
   const announce = useAnnounce();
   const show = useCallback(
     (toast: Toast) => {
-      setToasts((before) => withToast(before, toast));
-      announce(shown(toast.text));
+      setShown((before) => withToast(before, toast));
+      announce(toast.text);
     },
     [announce],
   );
-  const close = (toast: Toast) => setToasts((before) => withoutToast(before, toast));
-  const { problems, last } = toastsNow;
+  const close = (toast: Toast) => setShown((before) => withoutToast(before, toast));
+  const { problems, last } = shown;
   useEffect(() => {
     if (last === undefined) return undefined;
-    const timer = setTimeout(() => setToasts((before) => withoutToast(before, last)), SHOWN_MS);
+    const timer = setTimeout(() => setShown((before) => withoutToast(before, last)), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [last]);
   const toasts = last === undefined ? problems : [...problems, last];
@@ -47,9 +46,9 @@ export function Toasts({ children }: PropsWithChildren) {
               data-problem={toast.isProblem}
               data-testid="toast"
             >
-              <p>{shown(toast.text)}</p>
+              <p>{toast.text}</p>
               {toast.next?.map((command) => (
-                <code key={command}>{shown(command)}</code>
+                <code key={command}>{command}</code>
               ))}
               <div className={styles.buttons}>
                 {toast.undo && (

@@ -4,7 +4,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { type Problem, asProblem } from '../../api/problem.ts';
+import { asProblem } from '../../api/as-problem.ts';
+import type { Problem } from '../../api/problem.ts';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Empty, NotReadYet, Refused } from '../../parts/page-state.tsx';
 import { useDesk, useEventNumber, useIsRead } from '../../store/hooks.tsx';

@@ -67,8 +67,8 @@ function AlarmAct({ queue, alarm }: { readonly queue: Queue; readonly alarm: Ala
             landing?.landing === 'landed'
               ? `${first.task} landed.`
               : landing?.landing === 'refused'
-                ? `${first.task} was handed back: ${landing.cause.reason}`
-                : `${first.task} stays in the queue: ${landing?.reason ?? 'it is not known why'}`,
+                ? `${first.task} was handed back: ${shown(landing.cause.reason)}`
+                : `${first.task} stays in the queue: ${shown(landing?.reason ?? 'it is not known why')}`,
           isProblem: landing?.landing !== 'landed',
         })}
         isMain

@@ -31,11 +31,12 @@ const VERBS = [
 type Verb = (typeof VERBS)[number];
 
 export function Actions({ task }: { readonly task: ShownTask }) {
-  const [asked, setAsked] = useState<Asked>();
-  const { first, others } = shownVerbs(task, asked);
-  const asking = (verb: Verb, isFirst: boolean): Asking => ({
-    onOpen: () => setAsked({ verb, isFirst }),
-    onClose: () => setAsked(undefined),
+  // Those of when a dialog was opened: one that moved or left would take its dialog along, with the text in it.
+  const [kept, setKept] = useState<ShownVerbs>();
+  const { first, others } = kept ?? verbsNow(task);
+  const asking = (verb: Verb): Asking => ({
+    onOpen: () => setKept({ first, others }),
+    onClose: () => setKept(undefined),
     ...(!isPossible(verb, task) && {
       refusal: `${task.id} is ${statusWord(task.status)} now. Nothing is sent: copy your text, or leave it.`,
     }),
@@ -48,7 +49,7 @@ export function Actions({ task }: { readonly task: ShownTask }) {
           verb={verb}
           task={task}
           isMain={at === 0 && WAITS_FOR_A_PERSON.has(task.status)}
-          asking={asking(verb, true)}
+          asking={asking(verb)}
         />
       ))}
       {others.length > 0 && (
@@ -56,7 +57,7 @@ export function Actions({ task }: { readonly task: ShownTask }) {
           <summary>More</summary>
           <div className={styles.others}>
             {others.map((verb) => (
-              <ActionButton key={verb} verb={verb} task={task} asking={asking(verb, false)} />
+              <ActionButton key={verb} verb={verb} task={task} asking={asking(verb)} />
             ))}
           </div>
         </details>
@@ -65,26 +66,15 @@ export function Actions({ task }: { readonly task: ShownTask }) {
   );
 }
 
-/** The action whose dialog is open, and whether its button is among the first. */
-interface Asked {
-  readonly verb: Verb;
-  readonly isFirst: boolean;
+/** The buttons of the first row, and those under More. */
+interface ShownVerbs {
+  readonly first: readonly Verb[];
+  readonly others: readonly Verb[];
 }
 
-/** A button whose dialog is open stays where it is, with the text that a person types there. */
-function shownVerbs(task: ShownTask, asked: Asked | undefined) {
-  const likely = likelyVerbs(task);
-  const possible = VERBS.filter((verb) => !likely.includes(verb) && isPossible(verb, task));
-  const kept = (verbs: readonly Verb[], hasAsked: boolean) =>
-    asked === undefined || verbs.includes(asked.verb) === hasAsked
-      ? verbs
-      : hasAsked
-        ? [...verbs, asked.verb]
-        : verbs.filter((verb) => verb !== asked.verb);
-  return {
-    first: kept(likely, asked?.isFirst === true),
-    others: kept(possible, asked?.isFirst === false),
-  };
+function verbsNow(task: ShownTask): ShownVerbs {
+  const first = likelyVerbs(task);
+  return { first, others: VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, task)) };
 }
 
 /** Others go on without one: nothing is the usual thing to do. */

@@ -4,7 +4,8 @@ import { type SubmitEvent, useId, useState } from 'react';
 import forms from 'virtual:operation-forms';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { type Problem, asProblem } from '../../api/problem.ts';
+import { asProblem } from '../../api/as-problem.ts';
+import type { Problem } from '../../api/problem.ts';
 import { useAnnounce } from '../../parts/announcer.tsx';
 import type { TaskFacts } from '../../parts/task-operations.ts';
 import { useAnswer, useDesk, useRecords } from '../../store/hooks.tsx';

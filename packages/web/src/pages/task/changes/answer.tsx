@@ -8,7 +8,7 @@ import { usePerform } from '../../../parts/perform.ts';
 import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useDesk } from '../../../store/hooks.tsx';
-import { asProblem } from '../../../api/problem.ts';
+import { asProblem } from '../../../api/as-problem.ts';
 import type { ShownTask } from '../page.tsx';
 import taskStyles from '../task.module.css';
 import styles from './changes.module.css';
