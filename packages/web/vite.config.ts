@@ -11,7 +11,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 export default defineConfig({
   root: here,
   logLevel: 'error',
-  plugins: [react(), describedOperations(), operationForms(), smallHighlighter()],
+  plugins: [react(), describedOperations(), destroyingOperations(), operationForms(), smallHighlighter()],
   worker: { format: 'es', plugins: () => [smallHighlighter({ isWorker: true })] },
   // The router's stand-in for older versions of React.
   resolve: { alias: { 'use-sync-external-store/shim/index.js': 'react' } },
@@ -27,10 +27,17 @@ export default defineConfig({
     // Rules and the kernel only declare: what no page uses is left out with all that it imports.
     rolldownOptions: {
       treeshake: { moduleSideEffects: (id) => !id.includes('/packages/copse/src/') },
-      // Small files that most pages share are one file: it compresses better.
+      // Small files that most pages share are one file: it compresses better. Without the parts of buttons and dialogs, which the
+      // first paint of the board does not need.
       output: {
         codeSplitting: {
-          groups: [{ name: 'shared', test: /\/packages\/(copse\/src|web\/src\/parts)\//, minShareCount: 6 }],
+          groups: [
+            {
+              name: 'shared',
+              test: /\/packages\/(copse\/src|web\/src\/parts\/(?!(act|ask-first|dialog|perform|task-operations)\.))/,
+              minShareCount: 6,
+            },
+          ],
         },
       },
     },
@@ -47,14 +54,30 @@ function describedOperations(): Plugin {
       if (source !== `\0${id}`) return undefined;
       const described = operations
         .filter(({ callers }) => callers.includes('person'))
-        .map(({ name, title, effect, undo, creates, http: { method, path } }) => ({
+        .map(({ name, effect, creates, http: { method, path } }) => ({
           name,
           method,
           path,
           creates,
-          // Every page loads this table: words only where the page asks before it acts.
-          destroys: effect === 'destroys' ? { title, undo } : undefined,
+          // Every page loads this table: the words of the question are in `virtual:destroying`.
+          destroys: effect === 'destroys' ? true : undefined,
         }));
+      return `export default ${JSON.stringify(described)};`;
+    },
+  };
+}
+
+/** `virtual:destroying`: what a person reads before an operation that destroys. Loaded with the first button. */
+function destroyingOperations(): Plugin {
+  const id = 'virtual:destroying';
+  return {
+    name: 'copse-destroying',
+    resolveId: (source) => (source === id ? `\0${id}` : undefined),
+    load(source) {
+      if (source !== `\0${id}`) return undefined;
+      const described = operations
+        .filter(({ callers, effect }) => callers.includes('person') && effect === 'destroys')
+        .map(({ name, title, undo }) => [name, { title: `${title}?`, text: undo }]);
       return `export default ${JSON.stringify(described)};`;
     },
   };

@@ -2,13 +2,14 @@
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Browser, Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { stuck } from '../support/agents/needs.ts';
 import { endAgents, newScene as newAgents } from '../support/agents/scripted-agents.ts';
-import { newArea, newRepository } from '../support/cli.ts';
+import { finished, newArea, newRepository, startCopse } from '../support/cli.ts';
 import { openBrowser, openPage } from '../support/server/browser.ts';
 import { TASK, newScene } from '../support/server/output.ts';
 import { called, serveRepository } from '../support/server/served-repository.ts';
@@ -118,6 +119,51 @@ describe('the events of a page', () => {
   });
 });
 
+/** Edits the title until the page shows a new one, or gives up. */
+async function editUntilShown(page: Page, served: Served, id: string, pauseMs: number): Promise<number> {
+  for (let edits = 1; edits <= 40; edits += 1) {
+    await called(served, `PATCH /tasks/${id}`, { body: { title: `Edit ${edits}` } });
+    await delay(pauseMs);
+    if ((await page.locator('h1').innerText()).startsWith('Edit')) return edits;
+  }
+  throw new Error('The page showed no edit');
+}
+
+describe('an answer of the server', () => {
+  test('is read again after the machine lost its network, if the server still answers', async () => {
+    await using served = await serveRepository(newRepository(area));
+    const { id } = await called<{ id: string }>(served, 'POST /tasks', { body: { title: 'First' } });
+    const { page, faults } = await openPage(browser, served.server, `/tasks/${id}`);
+    await page.getByRole('heading', { name: 'First' }).waitFor();
+    await isLive(page);
+    await page.evaluate("dispatchEvent(new Event('offline'))");
+    await isLive(page);
+    await called(served, `PATCH /tasks/${id}`, { body: { title: 'Second' } });
+    await page.getByRole('heading', { name: 'Second' }).waitFor();
+    expect(faults).toStrictEqual([]);
+    await page.context().close();
+  });
+
+  test('that takes longer than the events between arrives, and then the newest one', async () => {
+    await using served = await serveRepository(newRepository(area));
+    const { id } = await called<{ id: string }>(served, 'POST /tasks', { body: { title: 'First' } });
+    const { page, faults } = await openPage(browser, served.server, `/tasks/${id}`);
+    await page.getByRole('heading', { name: 'First' }).waitFor();
+    await isLive(page);
+    await page.route(`**/api/v1/tasks/${id}`, async (route) => {
+      const response = await route.fetch();
+      await delay(1_000);
+      // The page may ask for it no more.
+      await route.fulfill({ response }).catch(() => {});
+    });
+    const edits = await editUntilShown(page, served, id, 200);
+    await page.getByRole('heading', { name: `Edit ${edits}`, exact: true }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    expect(faults).toStrictEqual([]);
+    await page.context().close();
+  });
+});
+
 describe('tabs', () => {
   test('with a code that was used open for a person who is in already', async () => {
     await using served = await serveRepository(newRepository(area));
@@ -169,6 +215,30 @@ test('the output of an attempt goes on after the server was away', async () => {
   isAway = false;
   await page.getByText('second line').waitFor();
   expect(await page.locator('[data-state=away]').count()).toBe(0);
+  await page.context().close();
+});
+
+test('a session that goes on after its task was done is on a page that was opened meanwhile', async () => {
+  const scene = newAgents(area);
+  const id = await scene.add('Done once', 'commit work one.txt');
+  await scene.up();
+  await using served = await serveRepository(scene.folder);
+  const { page, faults } = await openPage(browser, served.server, '/board');
+  await isLive(page);
+  const card = page.locator(`[data-task=${id}]`);
+  await page.locator(`[data-task=${id}][data-status=done]`).waitFor();
+  scene.script(id, 'copse phase shipping; sleep 60');
+  await called(served, `POST /tasks/${id}/resume`, { body: {} });
+  const orchestrator = startCopse(['orchestrate'], scene.at);
+  const ended = finished(orchestrator);
+  try {
+    await card.getByText('plain · shipping').waitFor();
+    expect(faults).toStrictEqual([]);
+  } finally {
+    orchestrator.kill('SIGKILL');
+    await ended;
+    endAgents(scene.folder);
+  }
   await page.context().close();
 });
 

@@ -12,7 +12,15 @@ const root = document.querySelector('#root');
 if (root === null) throw new Error('The page has no place for the dashboard');
 
 const queries = new QueryClient({
-  defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 60_000 } },
+  defaultOptions: {
+    queries: {
+      // The server may be this machine, which needs no network.
+      networkMode: 'always',
+      retry: false,
+      refetchOnWindowFocus: false,
+      staleTime: 60_000,
+    },
+  },
 });
 
 createRoot(root).render(

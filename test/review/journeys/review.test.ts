@@ -181,6 +181,18 @@ describe('a branch that moves after it was approved', () => {
     expect(await status(scene, id)).toBe('in_review');
   });
 
+  test('does not land with copse merge --head, which names the commit that was read', async () => {
+    const scene = reviewed();
+    const id = await inReview(scene);
+    const before = scene.git('rev-parse', `${id}/some-work`);
+    const now = commitMore(scene, id);
+    const refusal = await refusedBy(['merge', id, '--head', before], scene.at);
+    expect(refusal).toContain(`is no longer at ${before}: it is at ${now.slice(0, 10)}.`);
+    expect(await status(scene, id)).toBe('in_review');
+    expect((await copse(['merge', id, '--head', 'main'], scene.at)).code).toBe(2);
+    expect(await printed(['merge', id, '--head', now.slice(0, 10)], scene.at)).toContain('Landed');
+  });
+
   test('is approved by another approval, while no orchestrator runs', async () => {
     const scene = reviewed();
     const id = await inReview(scene);

@@ -195,9 +195,12 @@ describe('the shell', () => {
     await page.keyboard.press('Control+k');
     await input.fill('priority');
     await page.keyboard.press('Enter');
+    await page.getByLabel('p1 to p5').fill('urgent');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('"urgent" is no priority.').waitFor();
     await page.getByLabel('p1 to p5').fill('p4');
     await page.keyboard.press('Enter');
-    await toast(page).getByText('cp-hhhh changed.').waitFor();
+    await toast(page).getByText('cp-hhhh has priority p4 now.').waitFor();
     const { priority } = await answer<{ priority: string }>(['show', 'cp-hhhh'], { cwd: repository });
     expect(priority).toBe('p4');
     expect(faults).toStrictEqual([]);

@@ -7,11 +7,12 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { inReview as waits } from '../../support/agents/needs.ts';
 import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { finished, git, newArea, printed, startCopse } from '../../support/cli.ts';
 import { LAPTOP, PHONE, openBrowser, openPage } from '../../support/server/browser.ts';
 import { expectAccessible, expectFits, shoot } from '../../support/server/page-checks.ts';
-import { serveRepository } from '../../support/server/served-repository.ts';
+import { called, serveRepository } from '../../support/server/served-repository.ts';
 
 const area = newArea();
 let browser: Browser;
@@ -179,7 +180,40 @@ describe('by keyboard', () => {
   });
 });
 
+function commitFile(worktree: string, name: string): string {
+  writeFileSync(path.join(worktree, name), 'more\n');
+  git(worktree, 'add', '--all');
+  git(worktree, 'commit', '--quiet', '--message=feat: more');
+  return git(worktree, 'rev-parse', 'HEAD');
+}
+
 describe('a branch that moves', () => {
+  test('while its reader looks at another part of the page is named, and takes no approval before it is gone on with', async () => {
+    const scene = reviewed();
+    const id = await waits(scene, 'Moves');
+    await using served = await serveRepository(scene.folder);
+    const { page, faults } = await openPage(browser, served.server, `/tasks/${id}`);
+    await opened(page, 1);
+    const worktree = path.join(scene.folder, '.worktrees', id);
+    const read = git(worktree, 'rev-parse', 'HEAD').slice(0, 10);
+    await page.getByRole('button', { name: `Approve ${read}` }).waitFor();
+    await page.getByRole('tab', { name: 'Timeline' }).click();
+    const moved = commitFile(worktree, 'more.txt').slice(0, 10);
+    await called(served, `PATCH /tasks/${id}`, { body: { priority: 'p4' } });
+    await page.getByText('priority').first().waitFor();
+    await page.getByRole('tab', { name: 'Changes' }).click();
+    await page.getByText(`The branch is at ${moved} now. You read ${read}.`).waitFor();
+    await opened(page, 2);
+    const approval = page.getByRole('button', { name: /^Approve / });
+    expect(await approval.count()).toBe(0);
+    await page.getByRole('button', { name: 'Land now' }).click();
+    await page.getByTestId('toast').getByText(`is no longer at ${read}`).waitFor();
+    await page.getByRole('button', { name: 'Go on with the new commit' }).click();
+    await approval.getByText(`Approve ${moved}`).waitFor();
+    expect(faults.filter((fault) => !fault.includes('409'))).toStrictEqual([]);
+    await page.context().close();
+  });
+
   test('between reading and approving is refused, and the page says so and shows the new commit', async () => {
     const scene = reviewed();
     const id = await inReview(scene, FIFTY);
@@ -187,10 +221,7 @@ describe('a branch that moves', () => {
     const { page } = await openPage(browser, served.server, `/tasks/${id}`);
     await opened(page, 50);
     const worktree = path.join(scene.folder, '.worktrees', id);
-    writeFileSync(path.join(worktree, 'more.txt'), 'more\n');
-    git(worktree, 'add', '--all');
-    git(worktree, 'commit', '--quiet', '--message=feat: more');
-    const moved = git(worktree, 'rev-parse', 'HEAD');
+    const moved = commitFile(worktree, 'more.txt');
     await page.getByRole('button', { name: /^Approve / }).click();
     await page.getByTestId('toast').getByText('is no longer at').waitFor();
     await page.getByText(`The branch is at ${moved.slice(0, 10)} now.`).waitFor();
@@ -275,7 +306,7 @@ test('a task that is opened again shows what happened while another page was ope
   const id = await scene.add('Before', 'true');
   await using served = await serveRepository(scene.folder);
   const { page } = await openPage(browser, served.server, `/tasks/${id}`);
-  await page.getByRole('heading', { name: 'Before' }).waitFor();
+  await page.getByRole('heading', { name: 'Before', exact: true }).waitFor();
   await page.getByRole('link', { name: 'Board' }).click();
   await page.getByRole('link', { name: 'Before' }).waitFor();
   await printed(['edit', id, '--title', 'After'], scene.at);

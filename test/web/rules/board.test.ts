@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import type { Session } from '../../../packages/copse/src/agents/rules/session/session.ts';
 import { brand, fencingToken, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { operations } from '../../../packages/copse/src/operations/registry.ts';
 import type { Priority } from '../../../packages/copse/src/tasks/rules/priority.ts';
 import type { Task, TaskState, TaskSummary } from '../../../packages/copse/src/tasks/rules/task.ts';
-import { taskOperations } from '../../../packages/web/src/parts/task-operations.ts';
+import { doneToast, taskOperations } from '../../../packages/web/src/parts/task-operations.ts';
 import { type Placed, columns, placed } from '../../../packages/web/src/pages/board/columns.ts';
 import { decideDrop } from '../../../packages/web/src/pages/board/drop.ts';
 import { definition } from '../../support/records/world.ts';
@@ -116,9 +117,12 @@ describe('dropping a card', () => {
     });
   });
 
-  test('approval by dropping is bound to the commit of the card', () => {
+  test('approval by dropping is bound to the commit of the card, and names it first', () => {
     const drop = decideDrop(task('cp-a', stateOf('in_review')), 'landing', undefined);
-    expect(drop).toMatchObject({ input: { task: 'cp-a', head: 'a'.repeat(40) } });
+    expect(drop).toMatchObject({
+      input: { task: 'cp-a', head: 'a'.repeat(40) },
+      confirms: { title: 'Land aaaaaaaaaa of cp-a without a review?' },
+    });
   });
 
   test('every other place is refused with a reason and a command', () => {
@@ -147,5 +151,42 @@ describe('the palette', () => {
         if (!one.applies(facts)) continue;
         expect(one.command(facts, 'x')).toMatch(new RegExp(`^copse ${commands.get(one.name)} `));
       }
+  });
+
+  const offered = (label: string) => taskOperations.find((one) => one.label === label) ?? expect.fail(label);
+
+  test('lands the commit that it named, and no other', () => {
+    const facts = { task: task('cp-a', stateOf('in_review')), session: undefined };
+    const land = offered('Land now');
+    expect(land.input(facts, '')).toStrictEqual({
+      tasks: ['cp-a'],
+      waitSeconds: 0,
+      head: 'a'.repeat(40),
+    });
+    expect(land.command(facts, '')).toBe('copse merge cp-a --head aaaaaaaaaa');
+    expect(land.confirms?.(facts)?.title).toContain('aaaaaaaaaa');
+  });
+
+  test.each([
+    [{ landing: 'waits', task: 'cp-a', reason: 'x' }, 'cp-a is queued to land.', undefined],
+    [{ landing: 'refused', task: 'cp-a', cause: 'x' }, 'cp-a did not land.', true],
+  ])('says what came of landing: %o', (first, text, isProblem) => {
+    const toast = doneToast(offered('Land now'), task('cp-a', stateOf('landing')), { landings: [first] });
+    expect([toast.text, toast.isProblem]).toStrictEqual([text, isProblem]);
+  });
+
+  test.each(['Allow what its agent asks for', 'Deny what its agent asks for'])('%s: shows what', (label) => {
+    const question = { id: 'qu-1', tool: 'Bash', what: 'rm -rf /', answer: null };
+    const facts = { task: task('cp-a', stateOf('in_progress')), session: { question } as Session };
+    expect(offered(label).confirms?.(facts)).toStrictEqual({
+      title: 'Its agent asks to use Bash',
+      text: 'rm -rf /',
+    });
+  });
+
+  test('refuses a text that is no priority', () => {
+    const { asks } = offered('Change the priority');
+    expect(asks?.refuses?.('urgent')).toContain('"urgent" is no priority');
+    expect(asks?.refuses?.('P4')).toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ describe('a person who is not let in', () => {
   test('hears of a code that was used only when the server said so', () => {
     const refused = new Problem({ code: 'unauthorized', status: 401, detail: 'No.' });
     expect(entryRefusal(refused)).toMatch(/^This code was used already, or is too old/);
-    expect(entryRefusal(new Problem({ code: 'x', status: 429, detail: 'Too many tries.' }))).toBe(
+    expect(entryRefusal(new Problem({ code: 'invalid', status: 429, detail: 'Too many tries.' }))).toBe(
       'Too many tries.',
     );
     expect(entryRefusal(new TypeError('Failed to fetch'))).toMatch(/^The server cannot be reached/);

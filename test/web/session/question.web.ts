@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -52,6 +53,14 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
+/** A person who presses Allow in the moment in which the next question appears. */
+const ALLOW_AT_ONCE = `new MutationObserver((_, observer) => {
+  const section = document.querySelector('section[aria-label="Its agent asks"]');
+  if (!section?.textContent.includes('echo kept')) return;
+  observer.disconnect();
+  [...section.querySelectorAll('button')].find(({ textContent }) => textContent === 'Allow').click();
+}).observe(document.body, { subtree: true, childList: true, characterData: true })`;
+
 const asks = (page: Page) => page.getByRole('region', { name: 'Its agent asks' });
 
 test('by keyboard: deny and say why, then allow; the agent goes on each time, and the page shows it', async () => {
@@ -77,12 +86,25 @@ test('by keyboard: deny and say why, then allow; the agent goes on each time, an
     await deny.focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('What its agent is told instead').fill('Keep them all.');
+    await page.evaluate(ALLOW_AT_ONCE);
     await page.getByRole('dialog').getByRole('button', { name: 'Deny and say why' }).click();
     await asks(page).getByText('echo kept').waitFor();
     const allow = asks(page).getByRole('button', { name: 'Allow' });
     expect(await allow.getAttribute('data-command')).toMatch(
       new RegExp(`^copse answer ${id} allow --question qu-\\w+$`),
     );
+    await page.getByTestId('toast').getByText('asks this only now').waitFor();
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog');
+    await palette.getByText('Allow what its agent asks for').waitFor();
+    await page.keyboard.press('Enter');
+    await palette.getByText('echo kept').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await asks(page).getByText('echo kept').waitFor();
+    // Its answers count a second after it appeared.
+    await setTimeout(1_000);
     await allow.focus();
     await page.keyboard.press('Enter');
     await asks(page).waitFor({ state: 'detached' });

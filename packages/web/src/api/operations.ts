@@ -8,8 +8,7 @@ import type { RegisteredOperation } from '../../../copse/src/operations/registry
 
 export interface DescribedOperation {
   readonly name: OperationName;
-  /** Of one that destroys, what a person reads before. */
-  readonly destroys?: { readonly title: string; readonly undo: string };
+  readonly destroys?: true;
   readonly creates?: true;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;

@@ -1,11 +1,16 @@
+import type { ProblemCode } from '../../../copse/src/server/rules/problem.ts';
+
+/** Also what only the page can say: there was no answer, or one without a code. */
+type Code = ProblemCode | 'unreachable' | 'unknown';
+
 /** What the server said when it refused: the sentence and the next commands of the command line. */
 export class Problem extends Error {
-  readonly code: string;
+  readonly code: Code;
   readonly status: number;
   readonly next: readonly string[];
 
   constructor(given: {
-    readonly code: string;
+    readonly code: Code;
     readonly status: number;
     readonly detail: string;
     readonly next?: readonly string[];
@@ -22,7 +27,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   const { status } = response;
   try {
     const body = (await response.json()) as {
-      readonly code?: string;
+      readonly code?: ProblemCode;
       readonly detail?: string;
       readonly title?: string;
       readonly next?: readonly string[];

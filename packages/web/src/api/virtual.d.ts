@@ -4,6 +4,11 @@ declare module 'virtual:operations' {
   export default described;
 }
 
+declare module 'virtual:destroying' {
+  const described: unknown;
+  export default described;
+}
+
 declare module 'virtual:operation-forms' {
   const forms: unknown;
   export default forms;

@@ -2,7 +2,8 @@
 
 import { useRef } from 'react';
 
-import { type InputOf, type OperationName, type OutputOf, operationOf } from '../api/operations.ts';
+import { type Confirmation, questionBefore } from '../api/destroying.ts';
+import type { InputOf, OperationName, OutputOf } from '../api/operations.ts';
 import { shown } from '../../../copse/src/kernel/text.ts';
 import { usePerform } from './perform.ts';
 import styles from './act.module.css';
@@ -17,6 +18,8 @@ interface ActProps<N extends OperationName> {
   readonly command: string;
   readonly done: (output: OutputOf<N>) => Toast;
   readonly onDone?: () => void;
+  /** Asked before it is done, also where the operation destroys nothing. */
+  readonly asksFirst?: Confirmation | undefined;
   readonly isMain?: boolean;
   /** The command is part of the button, as wide as its place. */
   readonly isWide?: boolean;
@@ -24,7 +27,7 @@ interface ActProps<N extends OperationName> {
 
 export function Act<N extends OperationName>(props: ActProps<N>) {
   const { name, input, label, command, isMain = false, isWide = false } = props;
-  const { destroys } = operationOf(name);
+  const first = props.asksFirst ?? questionBefore(name);
   const [isBusy, perform] = usePerform();
   const question = useRef<HTMLDialogElement>(null);
   const act = () => perform(name, input, props.done, { onDone: props.onDone });
@@ -39,14 +42,14 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
         {...withCommand(command)}
         onClick={() => {
           if (isBusy) return;
-          if (destroys) question.current?.showModal();
+          if (first) question.current?.showModal();
           else act();
         }}
       >
         {isWide ? <WithCommand label={label} command={command} /> : label}
       </button>
-      {destroys && (
-        <dialog ref={question} className={styles.question} aria-label={destroys.title}>
+      {first && (
+        <dialog ref={question} className={styles.question} aria-label={first.title}>
           <form
             method="dialog"
             onSubmit={(event) => {
@@ -55,8 +58,8 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
               act();
             }}
           >
-            <p>{destroys.title}?</p>
-            <p>{destroys.undo}</p>
+            <p>{first.title}</p>
+            <p>{shown(first.text)}</p>
             <code>{shown(command)}</code>
             <div className={styles.buttons}>
               <button type="submit" className={styles.act} data-main="true">

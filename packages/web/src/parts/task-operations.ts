@@ -1,15 +1,20 @@
 /** All that a person can do with one task: when it applies, the command line that does the same, and what it needs to be told. */
 
 import type { Session } from '../../../copse/src/agents/rules/session/session.ts';
+import { answerWords } from '../../../copse/src/explain/rules/inbox/answers.ts';
 import { shellWord } from '../../../copse/src/kernel/shell.ts';
 import { parsePriority, formatPriority } from '../../../copse/src/tasks/rules/priority.ts';
 import { type TaskSummary, isAllowed } from '../../../copse/src/tasks/rules/task.ts';
-import type { InputOf, OperationName } from '../api/operations.ts';
+import type { Confirmation } from '../api/destroying.ts';
+import type { InputOf, OperationName, OutputOf } from '../api/operations.ts';
+import type { Toast } from './shown-toasts.ts';
 
 /** Text that a person types before it is done. */
 interface Asked {
   readonly question: string;
   readonly isOptional?: true;
+  /** Why the text cannot be sent. */
+  readonly refuses?: (text: string) => string | undefined;
 }
 
 export interface TaskFacts {
@@ -25,16 +30,22 @@ export interface TaskOperation {
   readonly applies: (facts: TaskFacts) => boolean;
   readonly input: (facts: TaskFacts, text: string) => object;
   readonly command: (facts: TaskFacts, text: string) => string;
+  /** Where the palette and the board do not show what it is about. */
+  readonly confirms?: (facts: TaskFacts) => Confirmation | undefined;
   /** After the id of the task. */
   readonly done: string;
+  /** Where the answer of the server says what was done. */
+  readonly says?: (task: string, output: unknown) => Toast;
 }
 
-interface Given<N extends OperationName> extends Omit<TaskOperation, 'name' | 'input'> {
+interface Given<N extends OperationName> extends Omit<TaskOperation, 'name' | 'input' | 'says'> {
   readonly input: (facts: TaskFacts, text: string) => InputOf<N> & object;
+  readonly says?: (task: string, output: OutputOf<N>) => Toast;
 }
 
-function on<N extends OperationName>(name: N, given: Given<N>): TaskOperation {
-  return { name, ...given };
+function on<N extends OperationName>(name: N, { says, ...given }: Given<N>): TaskOperation {
+  // The client answers with the output of the operation that was called.
+  return { name, ...given, ...(says && { says: (task, output) => says(task, output as OutputOf<N>) }) };
 }
 
 const id = ({ task }: TaskFacts) => task.id;
@@ -59,11 +70,37 @@ function headOf({ task }: TaskFacts): string | undefined {
   return task.state.status === 'in_review' ? task.state.head : undefined;
 }
 
+function landsUnread(facts: TaskFacts): Confirmation | undefined {
+  const head = headOf(facts)?.slice(0, 10);
+  if (head === undefined) return undefined;
+  return {
+    title: `Land ${head} of ${id(facts)} without a review?`,
+    text: 'Its changes are not shown here. The page of the task shows them.',
+  };
+}
+
+/** What came of `task.merge`. */
+export function landingToast(task: string, { landings: [first] }: OutputOf<'task.merge'>): Toast {
+  if (first === undefined || first.landing === 'waits') return { text: `${task} is queued to land.` };
+  if (first.landing === 'landed') return { text: `${task} landed as ${first.commit.slice(0, 10)}.` };
+  return {
+    text: first.landing === 'gone' ? `${first.reason}.` : `${task} did not land.`,
+    isProblem: true,
+    next: [`copse why ${task}`],
+  };
+}
+
 function answering(verdict: 'allow' | 'deny'): TaskOperation {
   return on('question.answer', {
     label: verdict === 'allow' ? 'Allow what its agent asks for' : 'Deny what its agent asks for',
-    ...(verdict === 'deny' && { asks: { question: 'What should the agent do instead?', isOptional: true } }),
+    ...(verdict === 'deny' && { asks: { question: askedWith('deny_with'), isOptional: true } }),
     applies: (facts) => openQuestion(facts) !== undefined,
+    confirms: (facts) => {
+      const question = facts.session?.question;
+      return question == null
+        ? undefined
+        : { title: `Its agent asks to use ${question.tool}`, text: question.what };
+    },
     input: (facts, text) => ({
       task: id(facts),
       isAllowed: verdict === 'allow',
@@ -72,8 +109,14 @@ function answering(verdict: 'allow' | 'deny'): TaskOperation {
     }),
     command: (facts, text) =>
       `copse answer ${id(facts)} ${verdict} --question ${openQuestion(facts)}${text === '' ? '' : ` --message ${shellWord(text)}`}`,
-    done: verdict === 'allow' ? 'allowed' : 'denied',
+    done: answerWords[verdict].done,
   });
+}
+
+const MESSAGE = 'What its agent is told (may be empty)';
+
+function askedWith(answer: 'deny_with' | 'send_back'): string {
+  return answerWords[answer].asks ?? '';
 }
 
 /** The likeliest first. */
@@ -85,31 +128,32 @@ export const taskOperations: readonly TaskOperation[] = [
     applies: is('in_review'),
     input: (facts) => ({ task: id(facts), head: headOf(facts) }),
     command: (facts) => `copse review ${id(facts)} --approve --head ${headOf(facts)?.slice(0, 10)}`,
-    done: 'approved, queued to land',
+    confirms: landsUnread,
+    done: answerWords.approve.done,
   }),
   on('review.send_back', {
     label: 'Send back',
-    asks: { question: 'What should the agent change?' },
+    asks: { question: askedWith('send_back') },
     applies: is('in_review'),
     input: (facts, comment) => ({ task: id(facts), comment }),
     command: (facts, text) => `copse review ${id(facts)} --send-back ${shellWord(text || '…')}`,
-    done: 'sent back',
+    done: answerWords.send_back.done,
   }),
   on('task.resume', {
     label: 'Resume',
-    asks: { question: 'A message to the agent, or nothing', isOptional: true },
+    asks: { question: MESSAGE, isOptional: true },
     applies: may('resume'),
     input: (facts, text) => ({ task: id(facts), ...(text !== '' && { message: text }) }),
     command: lineWith('resume', '--message'),
-    done: 'resumed',
+    done: answerWords.resume.done,
   }),
   on('task.restart', {
     label: 'Restart',
-    asks: { question: 'Your answer to the agent, or nothing', isOptional: true },
+    asks: { question: MESSAGE, isOptional: true },
     applies: may('restart'),
     input: (facts, text) => ({ task: id(facts), ...(text !== '' && { answer: text }) }),
     command: lineWith('restart', '--answer'),
-    done: 'restarted',
+    done: answerWords.restart.done,
   }),
   on('task.pause', {
     label: 'Pause',
@@ -123,14 +167,22 @@ export const taskOperations: readonly TaskOperation[] = [
     applies: is('needs_attention', 'landing'),
     input: (facts) => ({ tasks: [id(facts)] }),
     command: line('queue retry'),
-    done: 'queued to land',
+    done: answerWords.queue.done,
   }),
   on('task.merge', {
     label: 'Land now',
     applies: is('in_review', 'needs_attention', 'landing'),
-    input: (facts) => ({ tasks: [id(facts)] }),
-    command: line('merge'),
-    done: 'asked to land',
+    input: (facts) => {
+      const head = headOf(facts);
+      return { tasks: [id(facts)], waitSeconds: 0, ...(head !== undefined && { head }) };
+    },
+    command: (facts) => {
+      const head = headOf(facts);
+      return `copse merge ${id(facts)}${head === undefined ? '' : ` --head ${head.slice(0, 10)}`}`;
+    },
+    confirms: landsUnread,
+    done: 'queued to land',
+    says: landingToast,
   }),
   on('queue.front', {
     label: 'Move to the front of the queue',
@@ -148,7 +200,13 @@ export const taskOperations: readonly TaskOperation[] = [
   }),
   on('task.edit', {
     label: 'Change the priority',
-    asks: { question: 'p1 to p5; p5 is the most urgent' },
+    asks: {
+      question: 'p1 to p5; p5 is the most urgent',
+      refuses: (text) =>
+        parsePriority(text) === undefined
+          ? `"${text}" is no priority. Type p1, p2, p3, p4 or p5.`
+          : undefined,
+    },
     applies: may('edit'),
     input: (facts, text) => ({
       task: id(facts),
@@ -156,6 +214,7 @@ export const taskOperations: readonly TaskOperation[] = [
     }),
     command: lineWith('edit', '--priority'),
     done: 'changed',
+    says: (task, { priority }) => ({ text: `${task} has priority ${priority} now.` }),
   }),
   on('task.edit', {
     label: 'Change the title',
@@ -196,7 +255,7 @@ export const taskOperations: readonly TaskOperation[] = [
     done: 'has the note',
   }),
   on('landing.undo', {
-    label: 'Undo its landing',
+    label: 'Undo the landing',
     applies: ({ task: { state } }) => state.status === 'done' && state.how === 'landed',
     input: (facts) => ({ task: id(facts) }),
     command: line('undo'),
@@ -214,7 +273,7 @@ export const taskOperations: readonly TaskOperation[] = [
     applies: may('cancel'),
     input: (facts) => ({ task: id(facts) }),
     command: line('cancel'),
-    done: 'cancelled',
+    done: answerWords.cancel.done,
   }),
   on('task.delete', {
     label: 'Delete the task',
@@ -233,4 +292,20 @@ export function operationOfCommand(command: string, facts: TaskFacts): TaskOpera
       (one.asks === undefined || one.asks.isOptional) &&
       one.command(facts, '') === command.trim(),
   );
+}
+
+/** The word for it wherever it is offered. */
+export function labelOf(name: OperationName): string {
+  return operationNamed(name).label;
+}
+
+/** The first of this name. */
+export function operationNamed(name: OperationName): TaskOperation {
+  const operation = taskOperations.find((one) => one.name === name);
+  if (operation === undefined) throw new Error(`${name} is no operation about one task`);
+  return operation;
+}
+
+export function doneToast({ done, says }: TaskOperation, { id: task }: TaskSummary, output: unknown): Toast {
+  return says?.(task, output) ?? { text: `${task} ${done}.` };
 }

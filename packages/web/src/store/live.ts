@@ -8,7 +8,14 @@
 import { type ViewedEvent, readEventView } from '../../../copse/src/operations/views/data-view.ts';
 import type { Client } from '../api/client.ts';
 import { Problem } from '../api/problem.ts';
-import { type NumberedEvent, type WorldAt, afterEvents, emptyWorld, worldOfSnapshot } from './world.ts';
+import {
+  LeftOut,
+  type NumberedEvent,
+  type WorldAt,
+  afterEvents,
+  emptyWorld,
+  worldOfSnapshot,
+} from './world.ts';
 
 export type Connection = 'connecting' | 'live' | 'away' | 'refused';
 
@@ -78,10 +85,10 @@ export class Live {
   }
 
   /** Hears of new events, at most once for each frame of the screen, and of changes of the connection (no events). */
-  subscribe(listener: Listener): () => void {
+  readonly subscribe = (listener: Listener): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
+  };
 
   start(): void {
     if (this.#isStarted) return;
@@ -181,8 +188,10 @@ export class Live {
     try {
       this.#now = afterEvents(this.#now, events);
     } catch (error) {
-      console.error('The page begins anew: it cannot read an event.', error);
-      this.#tries = UNREADABLE_TRIES;
+      if (!(error instanceof LeftOut)) {
+        console.error('The page begins anew: it cannot read an event.', error);
+        this.#tries = UNREADABLE_TRIES;
+      }
       this.#beginAnew();
       return;
     }

@@ -62,8 +62,15 @@ function apply(records: Map<string, AnyRecord>, event: BoardEvent): void {
   else records.set(event.id, 'body' in next ? { ...next, body: '' } : next);
 }
 
-/** A snapshot has no ended sessions and landings: an event about one of these, such as a late cost, concerns no page. */
+/** A session goes on that the snapshot left out, because its task was finished: only a newer snapshot has it. */
+export class LeftOut extends Error {}
+
+/**
+ * A snapshot has no sessions of finished tasks, and no ended landings: an event about one of these, such as a late cost, concerns no
+ * page unless it opens the record again.
+ */
 function evolved(record: AnyRecord | undefined, event: BoardEvent): AnyRecord | undefined {
+  if (record === undefined && event.type === 'session.reopened') throw new LeftOut(event.id);
   try {
     return evolve(record, event);
   } catch (error) {

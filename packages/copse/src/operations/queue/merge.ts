@@ -1,18 +1,21 @@
 import { firstLine } from '../../explain/rules/status.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { skipChecks } from '../../queue/act/control.ts';
 import { type LandingResult, queueTask } from '../../queue/act/merge.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import { type Access, contextOfAll } from '../access.ts';
-import { type Failure, orFail } from '../failure.ts';
+import { type Failure, fail, orFail } from '../failure.ts';
 import { requireTaskIds } from '../find.ts';
 import { explainLanding } from './landing-failure.ts';
 import { type LandingListener, LandingWait, StoppedWaiting } from './landing-wait.ts';
 
 interface Input {
   readonly tasks: readonly string[];
+  /** Of one task: land it only if its branch is at this commit. */
+  readonly head?: string | undefined;
   /** Land without checks. */
   readonly now?: boolean | undefined;
   /** After that, tasks that did not land stay in the queue. */
@@ -44,9 +47,11 @@ interface MergeResults {
 const WAIT_SECONDS = 20;
 
 export async function act(access: Access, input: Input): Promise<MergeResults> {
-  const { now, waitSeconds = WAIT_SECONDS, open = openSilently } = input;
+  const { head, now, waitSeconds = WAIT_SECONDS, open = openSilently } = input;
   return access.run(async (run) => {
     const ids = [...new Set(await requireTaskIds(run.board, input.tasks))];
+    if (head !== undefined && ids.length > 1)
+      fail('invalid', '--head is the commit of one task.', `copse merge ${ids[0]} --head ${shown(head)}`);
     const context = await contextOfAll(run, ids);
     const landings: Landing[] = [];
     const unaccepted = new Map<TaskId, string>();
@@ -54,7 +59,7 @@ export async function act(access: Access, input: Input): Promise<MergeResults> {
       const state = (await context.board.get('task', id))?.state;
       if (state?.status === 'needs_attention' && state.because === 'accept')
         unaccepted.set(id, firstLine(state.reason));
-      landings.push(orFail(await queueTask(context, id)));
+      landings.push(orFail(await queueTask(context, id, { named: head })));
     }
     if (now) orFail(await skipChecks(context, ids));
     const results = await waitFor(open({ context, landings, unaccepted }), {

@@ -108,6 +108,10 @@ const ofTask = { task: z.string() };
 export const merge = {
   input: z.strictObject({
     tasks: someTasks,
+    head: z
+      .string()
+      .optional()
+      .describe('A commit, or its first 7 characters: land the one task only if its branch is still there.'),
     now: z
       .boolean()
       .optional()

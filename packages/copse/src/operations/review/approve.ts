@@ -1,10 +1,10 @@
-import type { CommitId, TaskId } from '../../kernel/ids.ts';
-import { shown } from '../../kernel/text.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
+import { refuseOtherHead } from '../../queue/rules/named-head.ts';
 import { approve, loadReview } from '../../review/act/review.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { type Access, runOf } from '../access.ts';
-import { fail, orFail } from '../failure.ts';
+import { orFail } from '../failure.ts';
 import { approvedView } from '../views/review-views.ts';
 
 interface Input {
@@ -30,7 +30,8 @@ export async function act(access: Access, { task, head, reviewed, command }: Inp
       reviewed === undefined
         ? (orFail(await loadReview(context, id, { withoutPatch: true })).change?.head ?? null)
         : reviewed;
-    if (head !== undefined) requireSame(head, now, id);
+    const refusal = refuseOtherHead(id, head, now);
+    if (refusal !== undefined) orFail(refusal);
     const approved = orFail(await approve(context, id, now));
     return { ...approved, task: await context.board.get('task', id) };
   });
@@ -38,12 +39,4 @@ export async function act(access: Access, { task, head, reviewed, command }: Inp
 
 export function view({ landing }: Approved) {
   return approvedView(landing.task, landing);
-}
-
-function requireSame(wanted: string, head: CommitId | null, id: TaskId): void {
-  if (!/^[0-9a-f]{7,64}$/i.test(wanted))
-    fail('invalid', `--head must be a commit id, not "${shown(wanted)}".`, `copse review ${id}`);
-  if (head?.startsWith(wanted.toLowerCase())) return;
-  const now = head === null ? 'it is not in this repository' : `it is at ${head.slice(0, 10)}`;
-  fail('wrong_status', `The branch of ${id} is no longer at ${wanted}: ${now}.`, `copse review ${id}`);
 }

@@ -3,6 +3,7 @@
 import { type Refused, refused } from '../../kernel/decision.ts';
 import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
+import { refuseOtherHead } from '../rules/named-head.ts';
 import { refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
 import { waitText } from '../../explain/rules/queue.ts';
@@ -24,11 +25,18 @@ import { whereText } from '../../workspaces/act/shared/elsewhere.ts';
 import { bringNewest, shareHead } from '../../workspaces/act/shared/share-work.ts';
 import { type TaskHead, headOfTask } from '../../workspaces/act/head-of-task.ts';
 
+interface QueueTaskOptions {
+  /** The commit that a person approved. */
+  readonly reviewed?: CommitId;
+  /** The commit that a person named, or its first characters: no other may land. */
+  readonly named?: string | undefined;
+}
+
 /** Puts it into the queue unless it is there already. */
 export async function queueTask(
   context: RunContext,
   id: TaskId,
-  { reviewed }: { readonly reviewed?: CommitId } = {},
+  { reviewed, named }: QueueTaskOptions = {},
 ): Promise<Outcome<Landing>> {
   const { board } = context;
   // Read before git: the transaction below refuses if the task has changed since.
@@ -53,7 +61,11 @@ export async function queueTask(
   const where = await whereText(context, id, context.clock.now());
   return change(context, async (change) => {
     const task = await change.require('task', id);
-    if (task.state.status === 'landing') return change.require('landing', task.state.landing);
+    if (task.state.status === 'landing') {
+      const landing = await change.require('landing', task.state.landing);
+      const isOther = refuseOtherHead(id, named, landing.head);
+      return isOther === undefined ? landing : change.refuse(isOther);
+    }
     const refusedNow = refuseUnlessAllowed(task, 'merge') ?? unfinished;
     if (refusedNow) return change.refuse(refusedNow);
     if (task.token !== known?.token || task.state.status !== known.state.status)
@@ -61,6 +73,8 @@ export async function queueTask(
     if (target === undefined) return change.refuse(noTarget(id));
     const head = tip ?? (task.state.status === 'in_review' ? task.state.head : undefined);
     if (!head) return change.refuse(refused('wrong_status', where, `copse work ${id}`, `copse show ${id}`));
+    const isOther = refuseOtherHead(id, named, head);
+    if (isOther !== undefined) return change.refuse(isOther);
     if (reviewed !== undefined && head !== reviewed) return change.refuse(movedSince(id, reviewed));
     const landing = brand<LandingId>(drawId('la-', context.random));
     const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };

@@ -4,6 +4,7 @@ import { type SubmitEvent, useState } from 'react';
 
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
+import { formatPriority } from '../../../../copse/src/tasks/rules/priority.ts';
 import type { InputOf } from '../../api/operations.ts';
 import { asProblem } from '../../api/as-problem.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -19,7 +20,7 @@ interface AddTaskProps {
 
 type Input = InputOf<'task.add'>;
 
-const PRIORITIES = ['p5', 'p4', 'p3', 'p2', 'p1'] as const;
+const PRIORITIES = ([5, 4, 3, 2, 1] as const).map(formatPriority);
 
 export default function AddTask({ agents, onClose }: AddTaskProps) {
   const { client } = useDesk();

@@ -7,7 +7,10 @@ import {
   suggestCommands,
 } from '../../../../copse/src/tasks/rules/task.ts';
 import { formatPriority } from '../../../../copse/src/tasks/rules/priority.ts';
-import type { InputOf, OperationName } from '../../api/operations.ts';
+import type { Confirmation } from '../../api/destroying.ts';
+import type { OperationName } from '../../api/operations.ts';
+import type { Toast } from '../../parts/shown-toasts.ts';
+import { doneToast, operationNamed } from '../../parts/task-operations.ts';
 import { type Column, columnOf } from './columns.ts';
 
 export type Drop =
@@ -15,8 +18,12 @@ export type Drop =
   | {
       readonly kind: 'operation';
       readonly name: OperationName;
+      readonly label: string;
       readonly input: object;
-      readonly done: string;
+      readonly command: string;
+      /** The board does not show what it is about. */
+      readonly confirms: Confirmation | undefined;
+      readonly done: (output: unknown) => Toast;
     }
   | { readonly kind: 'refused'; readonly reason: string; readonly next: readonly string[] };
 
@@ -26,13 +33,12 @@ export function decideDrop(task: TaskSummary, column: Column, over: TaskSummary 
   if (columnOf(task) === column) return withinColumn(task, column, over);
   switch (column) {
     case 'ready':
-      if (state.status === 'in_progress') return does('task.pause', { task: id }, 'paused');
+      if (state.status === 'in_progress') return does('task.pause', task);
       return refuses(task, 'moved to Ready');
     case 'working':
-      if (state.status === 'stuck' || state.status === 'failed')
-        return does('task.restart', { task: id }, 'restarted');
+      if (state.status === 'stuck' || state.status === 'failed') return does('task.restart', task);
       if (state.status === 'paused' || state.status === 'in_review' || state.status === 'needs_attention')
-        return does('task.resume', { task: id }, 'resumed');
+        return does('task.resume', task);
       if (state.status === 'ready')
         return {
           kind: 'refused',
@@ -41,12 +47,11 @@ export function decideDrop(task: TaskSummary, column: Column, over: TaskSummary 
         };
       return refuses(task, 'worked on now');
     case 'landing':
-      if (state.status === 'in_review')
-        return does('review.approve', { task: id, head: state.head }, 'approved, queued to land');
-      if (state.status === 'needs_attention') return does('queue.retry', { tasks: [id] }, 'queued to land');
+      if (state.status === 'in_review') return does('review.approve', task);
+      if (state.status === 'needs_attention') return does('queue.retry', task);
       return refuses(task, 'queued to land');
     case 'needs':
-      if (state.status === 'landing') return does('queue.cancel', { tasks: [id] }, 'taken out of the queue');
+      if (state.status === 'landing') return does('queue.cancel', task);
       return refuses(task, 'moved to Needs you');
     case 'done':
       return {
@@ -63,12 +68,22 @@ export function decideDrop(task: TaskSummary, column: Column, over: TaskSummary 
 function withinColumn(task: TaskSummary, column: Column, over: TaskSummary | undefined): Drop {
   if (column === 'done' || over === undefined || over.id === task.id || over.priority === task.priority)
     return { kind: 'nothing' };
-  const priority = formatPriority(over.priority);
-  return does('task.edit', { task: task.id, priority }, `has priority ${priority} now`);
+  return does('task.edit', task, formatPriority(over.priority));
 }
 
-function does<N extends OperationName>(name: N, input: InputOf<N> & object, done: string): Drop {
-  return { kind: 'operation', name, input, done };
+/** As the palette does it. */
+function does(name: OperationName, task: TaskSummary, text = ''): Drop {
+  const operation = operationNamed(name);
+  const facts = { task, session: undefined };
+  return {
+    kind: 'operation',
+    name,
+    label: operation.label,
+    input: operation.input(facts, text),
+    command: operation.command(facts, text),
+    confirms: operation.confirms?.(facts),
+    done: (output) => doneToast(operation, task, output),
+  };
 }
 
 function refuses(task: TaskSummary, what: string): Drop {

@@ -7,7 +7,7 @@ import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
 import { Act, WithCommand } from '../../parts/act.tsx';
 import actStyles from '../../parts/act.module.css';
 import { withCommand } from '../../parts/command-line.ts';
-import { operationOfCommand } from '../../parts/task-operations.ts';
+import { doneToast, operationOfCommand } from '../../parts/task-operations.ts';
 import { useToast } from '../../parts/toasts.tsx';
 
 interface NextStepProps {
@@ -37,7 +37,8 @@ export default function NextStep({ command, task, session }: NextStepProps) {
         label={operation.label}
         command={command}
         isWide
-        done={() => ({ text: `${task.id} ${operation.done}.` })}
+        asksFirst={operation.confirms?.(facts)}
+        done={(output) => doneToast(operation, task, output)}
       />
     );
   const [, verb = ''] = /^copse (\w+) \S+$/.exec(command) ?? [];

@@ -1,15 +1,23 @@
 /** All tasks: what needs a person, what is ready, worked on, landing and done. Live; thousands of tasks stay fluent. */
 
-import { Suspense, lazy, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  type ReactNode,
+  Suspense,
+  lazy,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { VList, type VListHandle } from 'virtua';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
-import { usePerform } from '../../parts/perform.ts';
 import { useNow } from '../../parts/now.ts';
 import { Empty, NotAnew, NotReadYet } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';
-import { useIsRead, useRecords } from '../../store/hooks.tsx';
+import { useDesk, useIsRead, useRecords } from '../../store/hooks.tsx';
 import styles from './board.module.css';
 import { Card } from './card.tsx';
 import { ColumnOfCards } from './column.tsx';
@@ -44,7 +52,7 @@ export default function BoardPage() {
     add: () => setAdding(true),
     toggleView: () => change({ view: isList ? 'columns' : 'list' }),
   });
-  const drop = useDrop(tasks);
+  const { drop, asked } = useDrop(tasks);
   const cardOf = useCallback(
     (task: TaskSummary, isRow = false) => (
       <Card
@@ -120,6 +128,7 @@ export default function BoardPage() {
           <News />
         </Suspense>
       )}
+      {asked}
       <Suspense fallback={null}>
         {isAdding && <AddTask agents={agents} onClose={() => setAdding(false)} />}
       </Suspense>
@@ -163,21 +172,18 @@ function NoTasks({ onAdd }: { readonly onAdd: () => void }) {
 
 function useDrop(tasks: ReadonlyMap<string, TaskSummary>) {
   const toast = useToast();
-  const [, perform] = usePerform();
-  const dropped = async (id: string, column: Column, over: string | undefined) => {
+  const { client } = useDesk();
+  const [asked, ask] = useState<ReactNode>(null);
+  const dropped = async (id: string, column: Column, over = '') => {
     // Few cards are dragged; the first one loads it.
-    const { decideDrop } = await import('./drop.ts');
-    const task = tasks.get(id);
-    if (task === undefined) return;
-    const drop = decideDrop(task, column, over === undefined ? undefined : tasks.get(over));
-    if (drop.kind === 'refused') toast({ text: drop.reason, isProblem: true, next: drop.next });
-    if (drop.kind === 'operation')
-      perform(drop.name, drop.input as never, () => ({ text: `${id} ${drop.done}.` }));
+    const { dropCard } = await import('./drop-card.tsx');
+    dropCard(tasks.get(id), column, tasks.get(over), { client, toast, ask });
   };
   const latest = useRef(dropped);
   useLayoutEffect(() => {
     latest.current = dropped;
   });
   // Always the same one: another one would draw every column anew.
-  return useCallback((...given: Parameters<typeof dropped>) => void latest.current(...given), []);
+  const drop = useCallback((...given: Parameters<typeof dropped>) => void latest.current(...given), []);
+  return { drop, asked };
 }

@@ -4,7 +4,7 @@ import { type KeyboardEvent, type SubmitEvent, useId, useState } from 'react';
 
 import { answerWords } from '../../../../copse/src/explain/rules/inbox/answers.ts';
 import { capitalised } from '../../../../copse/src/explain/rules/status.ts';
-import { operationOf } from '../../api/operations.ts';
+import { questionBefore } from '../../api/destroying.ts';
 import { type GivenAnswer, commandOfAnswer } from './answering.ts';
 import type { Field } from './fields.ts';
 import styles from './inbox.module.css';
@@ -72,7 +72,7 @@ interface AskSureProps {
 }
 
 export function AskSure({ given, onDone, onStop }: AskSureProps) {
-  const { title, undo } = operationOf('task.cancel').destroys ?? {};
+  const { title, text } = questionBefore('task.cancel') ?? {};
   return (
     <div
       className={styles.ask}
@@ -83,7 +83,7 @@ export function AskSure({ given, onDone, onStop }: AskSureProps) {
       }}
     >
       <p>
-        {title}? {undo}
+        {title} {text}
       </p>
       <code className={styles.command}>{commandOfAnswer(given)}</code>
       <div className={styles.answers}>

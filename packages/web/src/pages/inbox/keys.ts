@@ -7,11 +7,9 @@ import {
   answerWords,
   isRepeat,
 } from '../../../../copse/src/explain/rules/inbox/answers.ts';
+import { canBeSeen } from '../../parts/moment.ts';
 import type { Toast } from '../../parts/shown-toasts.ts';
 import type { Row } from './rows.ts';
-
-/** As long as it takes to see that the page opened another line. */
-const SEEN_AFTER_MS = 1_000;
 
 interface KeyFacts {
   readonly key: AnswerKey;
@@ -34,7 +32,7 @@ export function decideKey({ key, last, row, wanted, movedAtMs }: KeyFacts): KeyD
     return wanted === undefined
       ? { kind: 'ignored' }
       : { kind: 'said', text: `The inbox is still being read for ${wanted}. Try again in a moment.` };
-  if (movedAtMs !== undefined && key.atMs - movedAtMs < SEEN_AFTER_MS)
+  if (movedAtMs !== undefined && !canBeSeen(movedAtMs, key.atMs))
     return { kind: 'said', text: `${row.need.task} is open now. Press ${key.key} again to answer it.` };
   return { kind: 'pressed' };
 }

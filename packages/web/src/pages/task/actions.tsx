@@ -9,9 +9,11 @@ import { Act } from '../../parts/act.tsx';
 import { usePerform } from '../../parts/perform.ts';
 import { withCommand } from '../../parts/command-line.ts';
 import { statusWord } from '../../parts/status-word.ts';
+import { labelOf, landingToast, operationNamed } from '../../parts/task-operations.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import { AskButton, type Asking, TextButton } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
+import { useReadHead } from './read-head.ts';
 import styles from './task.module.css';
 import { UndoLanding } from './undo-landing.tsx';
 
@@ -31,11 +33,13 @@ const VERBS = [
 type Verb = (typeof VERBS)[number];
 
 export function Actions({ task }: { readonly task: ShownTask }) {
-  // Those of when a dialog was opened: one that moved or left would take its dialog along, with the text in it.
-  const [kept, setKept] = useState<ShownVerbs>();
-  const { first, others } = kept ?? verbsNow(task);
+  // As it was when a dialog was opened: a button that moved or left would take its dialog along, with the text in it.
+  const [kept, setKept] = useState<ShownTask>();
+  const from = kept ?? task;
+  const first = likelyVerbs(from);
+  const others = VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, from));
   const asking = (verb: Verb): Asking => ({
-    onOpen: () => setKept({ first, others }),
+    onOpen: () => setKept(task),
     onClose: () => setKept(undefined),
     ...(!isPossible(verb, task) && {
       refusal: `${task.id} is ${statusWord(task.status)} now. Nothing is sent: copy your text, or leave it.`,
@@ -47,8 +51,8 @@ export function Actions({ task }: { readonly task: ShownTask }) {
         <ActionButton
           key={verb}
           verb={verb}
-          task={task}
-          isMain={at === 0 && WAITS_FOR_A_PERSON.has(task.status)}
+          task={from}
+          isMain={at === 0 && WAITS_FOR_A_PERSON.has(from.status)}
           asking={asking(verb)}
         />
       ))}
@@ -57,24 +61,13 @@ export function Actions({ task }: { readonly task: ShownTask }) {
           <summary>More</summary>
           <div className={styles.others}>
             {others.map((verb) => (
-              <ActionButton key={verb} verb={verb} task={task} asking={asking(verb)} />
+              <ActionButton key={verb} verb={verb} task={from} asking={asking(verb)} />
             ))}
           </div>
         </details>
       )}
     </section>
   );
-}
-
-/** The buttons of the first row, and those under More. */
-interface ShownVerbs {
-  readonly first: readonly Verb[];
-  readonly others: readonly Verb[];
-}
-
-function verbsNow(task: ShownTask): ShownVerbs {
-  const first = likelyVerbs(task);
-  return { first, others: VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, task)) };
 }
 
 /** Others go on without one: nothing is the usual thing to do. */
@@ -163,7 +156,7 @@ function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps
           {...common}
           name="task.work"
           input={{ task: id }}
-          label={label ?? 'Take it by hand'}
+          label={label ?? labelOf('task.work')}
           done={({ worktree }) => ({ text: `You work on ${id} in ${worktree ?? 'your checkout'}.` })}
         />
       );
@@ -173,7 +166,7 @@ function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps
           {...common}
           name="task.pause"
           input={{ task: id }}
-          label={label ?? 'Pause'}
+          label={label ?? labelOf('task.pause')}
           done={() => ({ text: `${id} is paused.` })}
         />
       );
@@ -185,7 +178,7 @@ function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps
           id={id}
           name="task.resume"
           field="message"
-          label={label ?? 'Resume'}
+          label={label ?? labelOf('task.resume')}
           question="What its agent is told (may be empty)"
         />
       );
@@ -197,37 +190,27 @@ function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps
           id={id}
           name="task.restart"
           field="answer"
-          label={label ?? (task.status === 'stuck' ? 'Answer and restart' : 'Restart')}
-          question="The answer to its question (may be empty)"
+          label={label ?? (task.status === 'stuck' ? 'Answer and restart' : labelOf('task.restart'))}
+          question={
+            task.status === 'stuck'
+              ? 'The answer to its question (may be empty)'
+              : 'What its agent is told (may be empty)'
+          }
         />
       );
     case 'merge':
-      return (
-        <Act
-          {...common}
-          name="task.merge"
-          input={{ tasks: [id], waitSeconds: 0 }}
-          label={label ?? 'Merge'}
-          done={({ landings: [first] }) => ({
-            text:
-              first === undefined || first.landing === 'waits'
-                ? `${id} is in the queue.`
-                : `${id}: ${first.landing}.`,
-            isProblem: first?.landing === 'refused',
-          })}
-        />
-      );
+      return <Land task={task} isMain={isMain} label={label} />;
     case 'undo':
-      return <UndoLanding id={id} label={label ?? 'Undo the landing'} isMain={isMain} {...asking} />;
+      return <UndoLanding id={id} label={label ?? labelOf('landing.undo')} isMain={isMain} {...asking} />;
     case 'move':
-      return <Move id={id} label={label ?? 'Move'} {...asking} />;
+      return <Move id={id} label={label ?? labelOf('task.move')} {...asking} />;
     case 'cancel':
       return (
         <Act
           {...common}
           name="task.cancel"
           input={{ task: id }}
-          label={label ?? 'Cancel'}
+          label={label ?? labelOf('task.cancel')}
           done={() => ({ text: `${id} is cancelled.` })}
         />
       );
@@ -237,13 +220,43 @@ function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps
           {...common}
           name="task.delete"
           input={{ tasks: [id] }}
-          label={label ?? 'Delete'}
+          label={label ?? labelOf('task.delete')}
           done={() => ({ text: `${id} is deleted.` })}
         />
       );
     default:
       throw new Error(`No button for ${String(verb satisfies never)}`);
   }
+}
+
+interface LandProps {
+  readonly task: ShownTask;
+  readonly isMain: boolean;
+  readonly label: string | undefined;
+}
+
+/** Lands the commit that the person was shown in the changes; without one, it asks about the commit that waits for review. */
+function Land({ task: { id, status }, isMain, label }: LandProps) {
+  const record = useRecords('task').get(id);
+  const read = useReadHead(id);
+  const operation = operationNamed('task.merge');
+  const facts = record && { task: record, session: undefined };
+  const isRead = read !== undefined && (status === 'in_review' || status === 'needs_attention');
+  const command = isRead
+    ? `copse merge ${id} --head ${read.slice(0, 10)}`
+    : ((facts && operation.command(facts, '')) ?? `copse merge ${id}`);
+  const input = { tasks: [id], waitSeconds: 0, ...(isRead && { head: read }) };
+  return (
+    <Act
+      name="task.merge"
+      input={isRead || facts === undefined ? input : (operation.input(facts, '') as typeof input)}
+      label={label ?? operation.label}
+      command={command}
+      isMain={isMain}
+      asksFirst={isRead ? undefined : facts && operation.confirms?.(facts)}
+      done={(output) => landingToast(id, output)}
+    />
+  );
 }
 
 interface WithTextProps extends Asking {

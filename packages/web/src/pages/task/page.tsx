@@ -28,10 +28,18 @@ function OneTask({ id }: { readonly id: string }) {
     'task.show',
     { task: id },
     {
-      about: ['task', 'session', 'attempt', 'landing', 'ledger', 'artifact', 'workspace'],
+      about: ['session', 'attempt', 'landing', 'ledger', 'artifact', 'workspace'],
+      task: id,
+      // It names tasks that depend on this one or undo it, and their states.
+      aboutAny: ['task'],
     },
   );
-  const why = useAnswer('task.why', { task: id }, { about: ['task', 'session', 'landing', 'queue', 'node'] });
+  const why = useAnswer(
+    'task.why',
+    { task: id },
+    // It may wait for other tasks, and for their places in the queue.
+    { about: ['session'], task: id, aboutAny: ['task', 'landing', 'queue', 'node'] },
+  );
   const title = data?.title;
   const record = useRecords('task').get(id);
   useEffect(() => {

@@ -100,7 +100,7 @@ export const commandLines: Readonly<Record<OperationName, string | Nowhere>> = {
   'board.backup': 'board backup',
   'board.import': 'import <text>',
   'queue.list': 'queue --target=<target>',
-  'task.merge': 'merge <tasks> --now?now',
+  'task.merge': 'merge <tasks> --head=<head> --now?now',
   'queue.front': 'queue front <tasks> --dry-run?dryRun',
   'queue.cancel': 'queue cancel <tasks> --reason=<reason> --dry-run?dryRun',
   'queue.pause': 'queue pause --land?land --accept?accept --reason=<reason> --target=<target>',

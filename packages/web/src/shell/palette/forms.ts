@@ -1,5 +1,6 @@
 /** What an operation asks for: fields from the shape of its input, in the order of its command line. */
 
+import type { Operation } from '../../../../copse/src/operations/operation.ts';
 import type { OperationName } from '../../api/operations.ts';
 import { fieldsOf, lineOf } from './command-lines.ts';
 
@@ -8,7 +9,7 @@ export interface DescribedForm {
   readonly name: OperationName;
   readonly title: string;
   readonly description: string;
-  readonly effect: 'reads' | 'changes' | 'destroys';
+  readonly effect: Operation['effect'];
   readonly undo?: string;
   readonly properties: Readonly<Record<string, FieldSchema>>;
   readonly required: readonly string[];

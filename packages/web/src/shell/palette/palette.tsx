@@ -1,16 +1,23 @@
 /** Ctrl K: pages, tasks by id or title, what applies to the open task, and every other operation, each with its command line. */
 
 import { Command } from 'cmdk';
-import { type SubmitEvent, useMemo, useState } from 'react';
+import { type SubmitEvent, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { statusPredicate } from '../../../../copse/src/tasks/rules/task.ts';
-import { operationOf } from '../../api/operations.ts';
+import { questionBefore } from '../../api/destroying.ts';
 import { usePerform } from '../../parts/perform.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useOpenTask } from '../../parts/open-task.ts';
-import { type TaskFacts, type TaskOperation, taskOperations } from '../../parts/task-operations.ts';
+import { clipped } from '../../parts/clipped.ts';
+import { canBeSeen } from '../../parts/moment.ts';
+import {
+  type TaskFacts,
+  type TaskOperation,
+  doneToast,
+  taskOperations,
+} from '../../parts/task-operations.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import { pageEntries } from '../pages.ts';
 import { usageOf } from './command-lines.ts';
@@ -62,10 +69,10 @@ function Search({ onClose, onChosen }: SearchProps) {
   const choose = (operation: TaskOperation) => {
     if (facts === undefined) return;
     const { name } = operation;
-    if (operation.asks !== undefined || operationOf(name).destroys !== undefined)
-      return onChosen({ kind: 'task', operation, facts });
+    const asksFirst = questionBefore(name) !== undefined || operation.confirms?.(facts) !== undefined;
+    if (operation.asks !== undefined || asksFirst) return onChosen({ kind: 'task', operation, facts });
     onClose();
-    perform(name, operation.input(facts, '') as never, () => doneToast(operation, facts));
+    perform(name, operation.input(facts, '') as never, (output) => doneToast(operation, facts.task, output));
   };
   return (
     <Command label="Search pages, tasks and commands" shouldFilter={false} loop className={styles.palette}>
@@ -135,10 +142,6 @@ function offers(facts: TaskFacts, wanted: string): readonly TaskOperation[] {
   );
 }
 
-function doneToast({ done }: TaskOperation, { task }: TaskFacts) {
-  return { text: `${task.id} ${done}.` };
-}
-
 interface AskProps {
   readonly operation: TaskOperation;
   readonly facts: TaskFacts;
@@ -151,22 +154,45 @@ function Ask({ operation, facts, onBack, onClose }: AskProps) {
   const [text, setText] = useState('');
   const [, perform] = usePerform();
   const { name, label, asks } = operation;
-  const { undo } = operationOf(name).destroys ?? {};
+  const undo = questionBefore(name)?.text;
+  const confirms = operation.confirms?.(facts);
   const isMissing = asks !== undefined && !asks.isOptional && text.trim() === '';
+  const [refusal, setRefusal] = useState<string>();
+  const shownSince = useRef(0);
+  useLayoutEffect(() => {
+    shownSince.current = performance.now();
+  }, []);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isMissing) return;
+    // A key that is held, or pressed twice, answers no question that appeared meanwhile.
+    if (confirms !== undefined && !canBeSeen(shownSince.current, event.timeStamp))
+      return setRefusal('Read it first, then press again.');
+    const refused = asks?.refuses?.(text.trim());
+    setRefusal(refused);
+    if (refused !== undefined) return;
     onClose();
     const command = text.trim() === '' ? undefined : operation.command(facts, text.trim());
-    perform(name, operation.input(facts, text.trim()) as never, () => doneToast(operation, facts), {
-      command,
-    });
+    perform(
+      name,
+      operation.input(facts, text.trim()) as never,
+      (output) => doneToast(operation, facts.task, output),
+      { command },
+    );
   };
   return (
     <form className={styles.ask} onSubmit={submit}>
       <h2>
         {label}: <span className={styles.id}>{facts.task.id}</span> {shown(facts.task.title)}
       </h2>
+      {confirms && (
+        <>
+          <p>{shown(confirms.title)}</p>
+          <pre className={styles.what} tabIndex={0}>
+            {clipped(confirms.text)}
+          </pre>
+        </>
+      )}
       {asks && (
         <label>
           {asks.question}
@@ -174,6 +200,11 @@ function Ask({ operation, facts, onBack, onClose }: AskProps) {
         </label>
       )}
       {undo && <p>{undo}</p>}
+      {refusal !== undefined && (
+        <p role="alert" className={styles.problem}>
+          {refusal}
+        </p>
+      )}
       <code>{operation.command(facts, text.trim())}</code>
       <div className={styles.buttons}>
         <button

@@ -8,6 +8,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
 
 interface Options {
+  readonly head?: string;
   readonly now?: boolean;
   readonly json?: boolean;
 }
@@ -15,7 +16,8 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withAccess(cli, async (access) => {
     const open = (wait: BegunWait) => openWait(cli, wait, options);
-    const merged = await act(access, { tasks: words, now: options.now, waitSeconds: Infinity, open });
+    const { head, now } = options;
+    const merged = await act(access, { tasks: words, head, now, waitSeconds: Infinity, open });
     const { results, failures } = merged;
     if (options.json) cli.output.json(view(merged));
     const [only, ...others] = results;

@@ -38,6 +38,7 @@ function addMerge(program: CopseCommand, on: On): void {
     .command('merge')
     .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
     .description(queueOperations.merge.description)
+    .option('--head <commit>', 'of one task: only if its branch is still at this commit')
     .option('--now', 'land without checks; Copse records that, and still refuses conflicts')
     .option('--json', 'print { "landings": [...] }')
     .details('Ctrl+C stops waiting; the tasks stay in the queue. To take them out: copse queue cancel <id>')

@@ -19,7 +19,7 @@ import { useKept } from './kept.ts';
 interface AnswerProps {
   readonly task: ShownTask;
   readonly head: string;
-  /** False: the page cannot show what lands. */
+  /** False: the page cannot show what lands, or the person has read another commit. */
   readonly canApprove: boolean;
   /** Comments whose line the page does not show. */
   readonly apart: { readonly form: ReactNode; readonly drafts: readonly Draft[] };

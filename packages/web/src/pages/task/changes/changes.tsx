@@ -1,9 +1,10 @@
 /**
  * The change of a task: its files, their differences, comments on lines, and the answer of a person. What is shown stays at one
- * commit until the person asks for the newer one, so that an approval is of what was read.
+ * commit until the person asks for the newer one. Who comes back to a newer commit, from another part of the page or after a refusal,
+ * is told so, and can approve it only after going on with it: an approval is of what was read.
  */
 
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 
 import { shown } from '../../../../../copse/src/kernel/text.ts';
 import { endsPage } from '../../../api/problem.ts';
@@ -12,6 +13,7 @@ import { useAnswer } from '../../../store/hooks.tsx';
 import type { ShownTask } from '../page.tsx';
 import { Review } from './review.tsx';
 import { type ReviewPage, usePages } from './pages.ts';
+import { setReadHead, useReadHead } from '../read-head.ts';
 
 export default function Changes({ task }: { readonly task: ShownTask }) {
   const [since, setSince] = useState<string>();
@@ -53,8 +55,18 @@ function Pinned({ task, latest, since, onSince, onAgain }: PinnedProps) {
   const [first, setFirst] = useState(latest);
   const pages = usePages(task.id, first, since);
   const { change } = first;
+  const readBefore = useReadHead(task.id);
+  const head = change?.head;
+  useEffect(() => {
+    if (readBefore === undefined && head !== undefined) setReadHead(task.id, head);
+  }, [task.id, readBefore, head]);
   if (change === null) return <NoChange task={task} />;
-  const isMoved = latest.change !== null && latest.change.head !== change.head;
+  const readHead = readBefore ?? change.head;
+  const newest = latest.change?.head ?? readHead;
+  const goOn = () => {
+    setFirst(latest);
+    setReadHead(task.id, newest);
+  };
   return (
     <Review
       task={task}
@@ -64,9 +76,10 @@ function Pinned({ task, latest, since, onSince, onAgain }: PinnedProps) {
       latest={latest}
       pages={pages}
       since={since}
-      movedTo={isMoved ? (latest.change?.head ?? null) : null}
+      readHead={readHead}
+      movedTo={newest === readHead ? null : newest}
       onSince={onSince}
-      onNewest={() => setFirst(latest)}
+      onNewest={goOn}
       onLook={onAgain}
     />
   );

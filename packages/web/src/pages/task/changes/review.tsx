@@ -30,6 +30,8 @@ interface ReviewProps {
   readonly latest: ReviewPage;
   readonly pages: Pages;
   readonly since: string | undefined;
+  /** The commit that the person was shown last. */
+  readonly readHead: string;
   readonly movedTo: string | null;
   readonly onSince: (since: string | undefined) => void;
   readonly onNewest: () => void;
@@ -40,7 +42,7 @@ interface ReviewProps {
 const FIRST_DRAWING_MS = 100;
 
 export function Review(props: ReviewProps) {
-  const { task, shown, change, latest, pages, since, movedTo, onSince, onNewest, onLook } = props;
+  const { task, shown, change, latest, pages, since, readHead, movedTo, onSince, onNewest, onLook } = props;
   const { kept, keep } = useKept(task.id);
   const [selected, setSelected] = useState(change.files[0]?.path);
   const view = useRef<DiffViewHandle>(null);
@@ -126,9 +128,9 @@ export function Review(props: ReviewProps) {
       </div>
       {movedTo !== null && (
         <p className={styles.moved} role="alert">
-          {`The branch is at ${movedTo.slice(0, 10)} now. You read ${head.slice(0, 10)}.`}{' '}
+          {`The branch is at ${movedTo.slice(0, 10)} now. You read ${readHead.slice(0, 10)}.`}{' '}
           <button type="button" className={taskStyles.button} onClick={onNewest}>
-            Show the new commit
+            {head === movedTo ? 'Go on with the new commit' : 'Show the new commit'}
           </button>
         </p>
       )}
@@ -168,7 +170,13 @@ export function Review(props: ReviewProps) {
           </button>
         </p>
       )}
-      <Answer task={task} head={head} canApprove={mismatch === null} apart={comments.apart} onLook={onLook} />
+      <Answer
+        task={task}
+        head={head}
+        canApprove={mismatch === null && head === readHead}
+        apart={comments.apart}
+        onLook={onLook}
+      />
     </div>
   );
 }

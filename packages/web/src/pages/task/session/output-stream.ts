@@ -6,6 +6,7 @@
  * After a cut it goes on from the last offset; what it did not get then comes as a gap. Frames: server/output/frames.ts.
  */
 
+import type { ProblemCode } from '../../../../../copse/src/server/rules/problem.ts';
 import type { Client } from '../../../api/client.ts';
 
 export type OutputView = 'log' | 'terminal';
@@ -25,7 +26,7 @@ export interface Screen {
 }
 
 export interface Refusal {
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly reason: string;
   readonly next: readonly string[];
 }

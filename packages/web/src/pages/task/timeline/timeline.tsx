@@ -73,6 +73,7 @@ function useEvents(task: string) {
   const input = { task, last: NEWEST, limit: NEWEST };
   const newest = useAnswer('event.list', input, {
     about: ['task', 'session', 'attempt', 'landing', 'workspace', 'ledger', 'artifact', 'check'],
+    task,
     read: (signal) => allEvents(client, input, { signal }),
   });
   const [read, setRead] = useState<{ readonly of: unknown; readonly events: readonly ListedEvent[] }>({
