@@ -41,7 +41,7 @@ export interface Answered<T> {
 type Answer<T> = Promise<Answered<T>>;
 
 export interface Api {
-  snapshot(): Answer<{ readonly at: number; readonly tasks: readonly Task[] }>;
+  snapshot(): Answer<{ readonly cursor: string; readonly tasks: readonly Task[] }>;
   /** Until the signal. */
   events(after: string, signal: AbortSignal): AsyncIterable<BoardEvent>;
   eventPage(after: string): Answer<{

@@ -35,9 +35,9 @@ export class Day {
     const stranger = await client.connect({ url, token: 'A'.repeat(43) }).snapshot();
     expect(refused(stranger)).toMatchObject({ title: 'Unauthorized', status: 401 });
     const day = new Day(client.connect({ url, token }));
-    const { at, tasks } = done(await day.#api.snapshot());
+    const { cursor, tasks } = done(await day.#api.snapshot());
     expect(tasks).toEqual([]);
-    day.#following = day.#follow(String(at));
+    day.#following = day.#follow(cursor);
     // Who waits for news hears of it.
     day.#following.catch(() => {});
     return day;

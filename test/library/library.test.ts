@@ -1,14 +1,23 @@
 /** The library in this process, on real repositories: calls, errors, events, and what closing frees. */
 
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 
 import type { Copse, CopseEvent } from '../../packages/copse/src/library/copse.ts';
 import { CopseError } from '../../packages/copse/src/library/copse-error.ts';
 import { openFor } from '../../packages/copse/src/library/opened.ts';
-import { answer, copse as run, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { answer, copse as run, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { processesAbout } from '../support/processes-about.ts';
 import { startSession } from '../support/records/sessions.ts';
 import { newProject, openForTest } from '../support/workspaces/workspaces.ts';
 
@@ -118,6 +127,64 @@ describe('calls', () => {
     const { tasks } = await copse.task.list();
     expect(tasks.map(({ title }) => title)).toEqual(['Of another board']);
   });
+});
+
+test('an agent whose sandbox works meanwhile can be used without opening anew', async () => {
+  const cwd = newRepository(area);
+  const bin = mkdtempSync(path.join(area, 'bin '));
+  const docker = { enabled: true, image: 'some/image' };
+  writeFileSync(
+    path.join(cwd, 'copse.yml'),
+    JSON.stringify({ agents: { one: { command: 'true', docker } } }),
+  );
+  const isFine = path.join(bin, 'fine');
+  const program = `#!/bin/sh\n[ -e '${isFine}' ] || { echo 'no daemon' >&2; exit 1; }\n`;
+  writeFileSync(path.join(bin, 'docker'), program, { mode: 0o755 });
+  const copse = await open(cwd, { PATH: [bin, process.env['PATH']].join(path.delimiter) });
+  const { id } = await copse.task.add({ title: 'One', agent: 'one' });
+  const because = async () => (await copse.task.why({ task: id })).because.join('\n');
+  expect(await because()).toContain('Docker does not answer: no daemon');
+  writeFileSync(isFine, '');
+  const now = performance.now.bind(performance);
+  const later = vi.spyOn(performance, 'now').mockImplementation(() => now() + 11_000);
+  try {
+    expect(await because()).not.toContain('Docker');
+  } finally {
+    later.mockRestore();
+  }
+});
+
+test('calls that ask git share its processes, and closing ends them', async () => {
+  const cwd = newRepository(area);
+  // In a pack, objects are read by a git that lives on.
+  git(cwd, 'gc', '--quiet');
+  const copse = await open(cwd);
+  const { id } = await copse.task.add({ title: 'One' });
+  await copse.task.why({ task: id });
+  const atFirst = processesAbout(cwd).length;
+  for (let call = 0; call < 3; call += 1) await copse.task.why({ task: id });
+  expect(processesAbout(cwd)).toHaveLength(atFirst);
+  await copse.close();
+  expect(processesAbout(cwd)).toEqual([]);
+});
+
+test.skipIf(process.platform !== 'linux')('a call with a command keeps nothing open', async () => {
+  const cwd = newRepository(area);
+  const copse = await open(cwd);
+  const call = (command: string) => failureOf(copse.task.resume({ task: 'cp-none', command }));
+  await failureOf(copse.task.resume({ task: 'cp-none' }));
+  // SQLite keeps one file for the next connection.
+  await call('first');
+  const openFiles = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      const file = path.join('/proc/self/fd', fd);
+      return (
+        lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(file).startsWith(cwd)
+      );
+    }).length;
+  const atFirst = openFiles();
+  for (const command of ['one', 'other', 'third']) await call(command);
+  expect(openFiles()).toBe(atFirst);
 });
 
 // promise: library-sessions

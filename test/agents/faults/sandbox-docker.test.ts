@@ -103,7 +103,7 @@ it('an agent gets the image, the variables and the places that its settings say'
   const repository = requireRepository({ cwd, env });
   const around = { repository, root: cwd, worktreeFolder, attempt, env, mayTake: () => true };
   const environment: Record<string, string> = { COPSE_TASK_ID: 'cp-a1b2', HOME: home, PATH: env.PATH };
-  const sandbox = openSandbox(agent, around) ?? expect.fail();
+  const sandbox = (await openSandbox(agent, around)) ?? expect.fail();
   const wrapped = sandbox.wrap({ argv: ['true'], folder: cwd, environment, attempt });
   sandbox.close();
   expect(wrapped.argv.slice(-2)).toEqual(['some/image:2', 'true']);
@@ -116,14 +116,12 @@ it('an agent gets the image, the variables and the places that its settings say'
   ]);
 });
 
-it('is not available when Docker does not answer', () => {
+it('is not available when Docker does not answer', async () => {
   const found = () => '/usr/bin/docker';
-  expect(dockerProblem(found, () => 'no daemon')).toBe('Docker does not answer: no daemon');
-  expect(
-    dockerProblem(
-      () => undefined,
-      () => null,
-    ),
-  ).toContain('outside of the repository');
-  expect(dockerProblem(found, () => null)).toBeNull();
+  const fine = () => Promise.resolve(null);
+  expect(await dockerProblem(found, () => Promise.resolve('no daemon'))).toBe(
+    'Docker does not answer: no daemon',
+  );
+  expect(await dockerProblem(() => undefined, fine)).toContain('outside of the repository');
+  expect(await dockerProblem(found, fine)).toBeNull();
 });

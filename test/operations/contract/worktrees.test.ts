@@ -73,7 +73,7 @@ describe('a diff', () => {
     const { found } = await withAccess({ ...at, env: plainEnv }, (access) =>
       act(access, { task: work.task, uncommitted: true }),
     );
-    expect(found.diff.patch).toHaveLength(1024 ** 2 + 1);
+    expect(found.diff.patch).toHaveLength(1024 ** 2 + 4);
     const whole = await answer<DiffDocument>(['diff', work.task, '--uncommitted'], at);
     expect(Buffer.byteLength(whole.patch)).toBeGreaterThan(1_200_000);
     expect(whole).not.toHaveProperty('note');

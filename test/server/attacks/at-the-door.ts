@@ -22,6 +22,18 @@ export const inHead: readonly RemovedCheck[] = [
     ],
   },
   {
+    check: 'in clear, only this machine itself has a name',
+    edits: [
+      {
+        file: 'cli/commands/server/place.ts',
+        find: '!isWildcard(host) && (tls !== null || isLoopbackName(host))',
+        put: '!isWildcard(host)',
+      },
+    ],
+    attacks: ['in clear, an address of the network has no name beside those of the proxy'],
+    tests: ['rules/entry'],
+  },
+  {
     check: 'the Host comes once',
     edits: [{ file: entry, find: HOST, put: "if (!hosts.has((onlyHost ?? '').toLowerCase()))" }],
     attacks: ['a request that is no request > but has two hosts is answered with 401'],

@@ -214,11 +214,21 @@ test('when the board’s server was replaced, clients are told what is lost, and
   const client = new Following(served);
   await client.connect('0');
   await until(() => client.events.length === last);
+  const read = async (path: string) => JSON.parse((await ask(served, path)).body) as { cursor: string };
+  const [tasks, records] = [await read('/api/v1/snapshot'), await read('/api/v1/snapshot/records')];
+  expect([tasks.cursor, records.cursor]).toEqual([`1:${last}`, `1:${last}`]);
   terms = [...terms, { term: 2, after: last - 1, at: timestamp(0) }];
   await newTask(served.board, { title: 'Three' });
   await until(() => client.others.length > 0 && client.id === `2:${last + 1}`);
-  expect(client.others[0]).toContain('"lost":{"term":2,"from":');
+  const isTold = expect.stringContaining(`"lost":{"term":2,"from":${last},`);
+  expect(client.others[0]).toEqual(isTold);
   client.cut();
+  // What was read before, too, is of a board that lost its end.
+  const late = new Following(served);
+  await late.connect(tasks.cursor);
+  await until(() => late.id === `2:${last + 1}`);
+  expect(late.others[0]).toEqual(isTold);
+  late.cut();
 });
 
 // promise: server-events

@@ -133,3 +133,13 @@ test.each([
   const { hosts, origins } = doorsOf({ ...place, scheme: 'http' });
   expect([[...hosts], [...origins]]).toEqual([[name], [`http://${name}`]]);
 });
+
+test('in clear, an address of the network has no name beside those of the proxy', async () => {
+  const proxy = ['copse.example.com'];
+  const place = await placeOf(undefined as never, { host: '192.168.1.5', behindProxy: proxy });
+  expect(place.host).toBe('192.168.1.5');
+  const { hosts, origins } = doorsOf({ ...place, scheme: 'http' });
+  expect([[...hosts], [...origins]]).toEqual([proxy, ['https://copse.example.com']]);
+  const local = await placeOf(undefined as never, { behindProxy: proxy });
+  expect([...doorsOf({ ...local, scheme: 'http' }).hosts]).toEqual(['127.0.0.1:4747', ...proxy]);
+});

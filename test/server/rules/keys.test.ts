@@ -92,7 +92,7 @@ test('of too many tickets and tokens, the oldest end', () => {
 
 test('a page keeps its token when the server is started again, for 12 hours, and the file does not let its reader in', () => {
   const folder = newArea();
-  const place = { folder, repository: '/r', host: '127.0.0.1', port: 4747, onProblem: () => {} };
+  const place = { folder, repository: '/r', host: '127.0.0.1', port: 4747, limits, onProblem: () => {} };
   const start = (at = place) => new ServerKeys(limits, () => 0, keptTokens(at));
   const keys = start();
   const token = keys.enter(keys.newCode()) ?? '';
@@ -121,6 +121,7 @@ test('the token of a code that came twice ends with the server, and other tokens
     repository: '/r',
     host: '127.0.0.1',
     port: 4747,
+    limits,
     onProblem: () => {},
   });
   const keys = new ServerKeys(limits, () => 0, kept);
@@ -136,7 +137,7 @@ test('a code lets a page in also when its token cannot be kept', () => {
   const told: string[] = [];
   const folder = path.join(newArea(), 'gone');
   const onProblem = (text: string) => void told.push(text);
-  const kept = keptTokens({ folder, repository: '/r', host: '127.0.0.1', port: 4747, onProblem });
+  const kept = keptTokens({ folder, repository: '/r', host: '127.0.0.1', port: 4747, limits, onProblem });
   const keys = new ServerKeys(limits, () => 0, kept);
   expect(keys.isToken(keys.enter(keys.newCode()))).toBe(true);
   expect(told).toEqual([expect.stringContaining('need a new code once this server was started again')]);
@@ -145,7 +146,7 @@ test('a code lets a page in also when its token cannot be kept', () => {
 test('files of kept tokens that have all ended are deleted when a server starts, and nothing else', () => {
   const folder = newArea();
   const onProblem = () => {};
-  const place = (port: number) => ({ folder, repository: '/r', host: '127.0.0.1', port, onProblem });
+  const place = (port: number) => ({ folder, repository: '/r', host: '127.0.0.1', port, limits, onProblem });
   const write = (port: number) => {
     const keys = new ServerKeys(limits, () => 0, keptTokens(place(port)));
     keys.enter(keys.newCode());

@@ -22,6 +22,7 @@ import { LogSource } from '../../../packages/copse/src/server/output/log-source.
 import { TakeOverWatch } from '../../../packages/copse/src/server/output/take-over-watch.ts';
 import { OutputBuffer } from '../../../packages/copse/src/server/output/buffer.ts';
 import { parseTyped } from '../../../packages/copse/src/server/output/frames.ts';
+import type { Typed } from '../../../packages/copse/src/processes/ports/terminal.ts';
 import { Typing } from '../../../packages/copse/src/server/output/typing.ts';
 
 /** As tmux writes output. */
@@ -122,14 +123,17 @@ test('an input is a text with a number', () => {
 });
 
 describe('inputs of a page', () => {
-  function typing(refuse: () => Promise<null>) {
+  function typing(refuse: () => Promise<null>, end: Typed = 'typed') {
     const typed: string[] = [];
     const replies: unknown[] = [];
     const now = { ms: 0, closed: 0 };
     const one = new Typing({
-      limits: { typedBytes: 100, typedBytesPerSecond: 200, waitingInputs: 3 },
+      limits: { typedBytes: 100, typedBytesPerSecond: 200, leastTypedBytes: 64, waitingInputs: 3 },
       refuse,
-      type: (bytes) => Promise.resolve(typed.push(Buffer.from(bytes).toString()) > 0),
+      type: (bytes) => {
+        typed.push(Buffer.from(bytes).toString());
+        return Promise.resolve(end);
+      },
       reply: ({ data }) => replies.push(JSON.parse(data.toString())),
       tooMuch: () => (now.closed += 1),
       nowMs: () => now.ms,
@@ -146,6 +150,18 @@ describe('inputs of a page', () => {
     take('4'.repeat(90), 4);
     await expect.poll(() => typed.map((text) => text[0])).toEqual(['1', '2', '4']);
     expect(replies[2]).toMatchObject({ kind: 'refused', id: 3, code: 'busy' });
+  });
+
+  test.each([
+    ['not_typed', 'wrong_status', 'nothing was typed'],
+    ['unknown', 'unknown', 'part of it may have been typed'],
+  ] as const)('are refused when the terminal ended: %s', async (end, code, reason) => {
+    const { take, replies } = typing(() => Promise.resolve(null), end);
+    take('x');
+    await expect.poll(() => replies).toHaveLength(1);
+    expect(replies).toEqual([
+      expect.objectContaining({ kind: 'refused', id: 1, code, reason: expect.stringContaining(reason) }),
+    ]);
   });
 
   test('wait for their turn; too many of them end the page', () => {

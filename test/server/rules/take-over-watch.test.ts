@@ -7,8 +7,10 @@ import { TakeOverWatch } from '../../../packages/copse/src/server/output/take-ov
 const [task, session] = ['cp-aaaa', 'se-aaaa'];
 
 /** A board with one taken over terminal. */
-function watchOf(facts: { hasOtherServers: boolean }) {
+function watchOf(facts: { hasOtherServers: boolean; failures?: number }) {
   const given: string[] = [];
+  const problems: string[] = [];
+  let failures = facts.failures ?? 0;
   const state = { status: 'in_progress', claim: { session, node: 'no-1' } };
   const records = {
     task: { id: task, state },
@@ -17,15 +19,15 @@ function watchOf(facts: { hasOtherServers: boolean }) {
   const watch = new TakeOverWatch({
     board: {
       get: (kind: 'task' | 'session') => Promise.resolve(records[kind]),
-      tasks: () => Promise.resolve([records.task]),
+      tasks: () => (failures-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve([records.task])),
     } as never,
     node: 'no-1' as never,
     giveBack: (id) => Promise.resolve(void given.push(id)),
     hasOtherServers: () => Promise.resolve(facts.hasOtherServers),
-    onProblem: () => {},
+    onProblem: (text) => problems.push(text),
     afterMs: 10,
   });
-  return { watch, given };
+  return { watch, given, problems };
 }
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 100));
@@ -51,5 +53,14 @@ test('a server whose page was closed gives it back, also beside other servers', 
   expect(given).toEqual([]);
   watch.closed(session as never);
   await vi.waitFor(() => expect(given).toEqual([task]));
+  watch.close();
+});
+
+test('a server that cannot read the board as it starts says so, and looks again', async () => {
+  const { watch, given, problems } = watchOf({ hasOtherServers: false, failures: 2 });
+  await watch.begin();
+  await vi.waitFor(() => expect(given).toEqual([task]));
+  expect(problems).toHaveLength(2);
+  expect(problems[0]).toContain('away');
   watch.close();
 });

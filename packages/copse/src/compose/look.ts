@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import type { Context } from '../board/context.ts';
 import { baseByFiles } from '../git/refs/base-by-files.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../git/process.ts';
 import type { Git } from '../git/port.ts';
 import { openGit } from '../git/repository.ts';
 import { isAlive } from '../processes/identity.ts';
@@ -15,7 +16,6 @@ import { disk } from '../workspaces/files/disk.ts';
 import type { LookContext } from '../queue/context.ts';
 import type { ListContext } from '../workspaces/act/worktree-list.ts';
 import {
-  type Repository,
   type Surroundings,
   attemptSettings,
   configOf,
@@ -26,9 +26,8 @@ import {
   requireRepository,
   rootsOf,
 } from './open.ts';
-import type { Policy } from '../kernel/policy.ts';
 import { landingFor } from '../config/effective.ts';
-import { type KnownAgents, agentsOf } from './run/agents.ts';
+import { agentsOf } from './run/agents.ts';
 import { isOrchestratedAt } from './board/who-runs.ts';
 import { machine } from './machine.ts';
 import { systemTimer } from './parts.ts';
@@ -36,14 +35,14 @@ import { openRadarMemory } from './radar-sight.ts';
 
 export async function withLook<T>(
   surroundings: Surroundings,
-  work: (context: LookContext, unusable: KnownAgents['unusable']) => Promise<T>,
+  work: (context: LookContext) => Promise<T>,
   options: OpenContextOptions = {},
 ): Promise<T> {
-  const { context, unusable } = await openLook(surroundings, options);
+  const look = await openLook(surroundings, options);
   try {
-    return await work(context, unusable);
+    return await work(await look.context());
   } finally {
-    await context.board.close();
+    await look.close();
   }
 }
 
@@ -52,46 +51,64 @@ export function isOrchestrated(surroundings: Surroundings): Promise<boolean> {
   return isOrchestratedAt(requireRepository(surroundings).home);
 }
 
-/** The caller closes its board. */
+export interface OpenLook {
+  /** Looks again for agents that could not run here: a person may have started Docker meanwhile. */
+  context(this: void): Promise<LookContext>;
+  /** Closes its board and the gits that it started. */
+  close(this: void): Promise<void>;
+}
+
 export async function openLook(
   surroundings: Surroundings,
   options: OpenContextOptions = {},
-): Promise<{ readonly context: LookContext; readonly unusable: KnownAgents['unusable'] }> {
+): Promise<OpenLook> {
   const repository = requireRepository(surroundings);
   const { home, configFolder: root } = repository;
   const config = await configOf(repository);
-  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
+  let agents = await agentsOf(config, surroundings, root);
+  let agentsMs = performance.now();
   const context = await openContext(surroundings, undefined, options);
-  const asked = () => openGit(openTrustedDir(repository), context.policy);
+  let dir: TrustedDir | undefined;
+  const trusted = () => (dir ??= openTrustedDir(repository));
+  let git: Git | undefined;
+  const asked = () => (git ??= openGit(trusted(), context.policy));
+  const look: Omit<LookContext, 'agents' | 'unusable'> = {
+    ...context,
+    clock: systemTimer,
+    disk,
+    git: {
+      detectBase: async () => baseByFiles(trusted()) ?? asked().detectBase(),
+      isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
+      look: (path) => asked().look(path),
+      tip: (name) => asked().tip(name),
+      uncommitted: (path) => asked().uncommitted(path),
+    },
+    landing: landingFor(config.landing, config.workspace),
+    machine,
+    node: nodeHere(repository),
+    occupancy: { isAlive },
+    radar: openRadarMemory(repository),
+    root,
+    rootOf: await rootsOf(repository, surroundings),
+    runners: {
+      ...knownRunners(home),
+      runnerOf: async (attempt) => readRunner(home, attempt),
+      stoppedOf: async (attempt) => readStopped(home, attempt),
+      lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
+    },
+    target: config.landing.target,
+  };
   return {
-    unusable,
-    context: {
-      ...context,
-      clock: systemTimer,
-      agents,
-      unusable,
-      disk,
-      git: {
-        detectBase: () => detectBase(repository, context.policy),
-        isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
-        look: (path) => asked().look(path),
-        tip: (name) => asked().tip(name),
-        uncommitted: (path) => asked().uncommitted(path),
-      },
-      landing: landingFor(config.landing, config.workspace),
-      machine,
-      node: nodeHere(repository),
-      occupancy: { isAlive },
-      radar: openRadarMemory(repository),
-      root,
-      rootOf: await rootsOf(repository, surroundings),
-      runners: {
-        ...knownRunners(home),
-        runnerOf: async (attempt) => readRunner(home, attempt),
-        stoppedOf: async (attempt) => readStopped(home, attempt),
-        lastLineOf: async (task, attempt) => lastLineOf(home, task, attempt),
-      },
-      target: config.landing.target,
+    async context() {
+      const isOld = performance.now() - agentsMs > context.policy.sandboxTries.keptMs;
+      if (agents.unusable.length > 0 && isOld) {
+        agents = await agentsOf(config, surroundings, root);
+        agentsMs = performance.now();
+      }
+      return { ...look, agents: agents.usable, unusable: agents.unusable };
+    },
+    async close() {
+      await Promise.all([git?.close(), context.board.close()]);
     },
   };
 }
@@ -118,17 +135,5 @@ export async function withWorktreeList<T>(
   } finally {
     for (const other of others.values()) await other.close();
     await Promise.all([git?.close(), known === undefined && context.board.close()]);
-  }
-}
-
-async function detectBase(repository: Repository, policy: Policy) {
-  const dir = openTrustedDir(repository);
-  const known = baseByFiles(dir);
-  if (known !== null) return known;
-  const git = openGit(dir, policy);
-  try {
-    return await git.detectBase();
-  } finally {
-    await git.close();
   }
 }

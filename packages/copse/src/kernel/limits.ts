@@ -141,6 +141,24 @@ export const limits = {
   /** What a program gets of a diff, unless it asks for another size. */
   diffPage: { files: 2_000, patchBytes: MEGABYTE, mostPatchBytes: 16 * MEGABYTE },
 
+  /** How long operations take that wait or measure. */
+  operations: {
+    /** A landing is waited for so long, which is less than a request to the server may take. */
+    landingSeconds: 20,
+    mostLandingSeconds: 3_600,
+    /** How often to look whether another leader of the queue has landed it. */
+    landingLookMs: 300,
+    /** Under another leader, a landing that is held for this long is no longer waited for. */
+    heldMs: 3 * SECOND,
+    /** Another leader lands most things within this time, without a word about it. */
+    silentMs: 2 * SECOND,
+    /** Sizes of all worktrees together: a person waits for the answer. */
+    sizesMs: 2 * SECOND,
+  },
+
+  /** How often a process that keeps a board open looks whether its file was replaced. */
+  replacedBoard: { lookEveryMs: 2 * SECOND },
+
   /** Of a list in the input of a program: one of a hundred thousand costs seconds to look at, before any of it is refused. */
   listedInput: { entries: 1_000 },
 
@@ -190,6 +208,16 @@ export const limits = {
     pageBytes: 4 * MEGABYTE,
     /** How long the unfinished file of a killed process stays. */
     unfinishedMs: HOUR,
+  },
+
+  /** Whether a sandbox works on this machine, and which agents can run here. */
+  sandboxTries: {
+    mostMs: 10 * SECOND,
+    /** What is left of its output after its end. */
+    lastMs: 200,
+    textLength: KILOBYTE,
+    /** A person may start Docker or install a program meanwhile. */
+    keptMs: 10 * SECOND,
   },
 
   /** How long Copse waits for an agent’s program. */
@@ -281,7 +309,6 @@ export const limits = {
     snapshotBusyMs: 10 * SECOND,
   },
 
-  /** `copse serve`: what clients may send, and how long each step may take. */
   /** Answers to requests with a key. The oldest are forgotten first. */
   keptAnswers: {
     forMs: DAY,
@@ -290,6 +317,8 @@ export const limits = {
     /** After it, an answer that was not kept counts as lost: its server was killed. */
     pendingMs: MINUTE,
   },
+
+  /** `copse serve`: what clients may send, and how long each step may take. */
   server: {
     headerBytes: 16 * KILOBYTE,
     bodyBytes: MEGABYTE,
@@ -332,6 +361,8 @@ export const limits = {
     /** Exports at a time, and how long each may take: it holds a read transaction of the board. */
     exports: 2,
     exportMs: 10 * MINUTE,
+    /** The board reads no further until the client has taken this much. */
+    exportBytes: 64 * KILOBYTE,
     /** A clock that is set back by less changes nothing. */
     clockStepMs: MINUTE,
     /** Events in memory for all clients, and what one write has at most; an event may be larger alone. */
@@ -356,6 +387,13 @@ export const limits = {
     /** A new reader of a log begins so far from its end; one that is further behind is moved on. */
     logTailBytes: 256 * KILOBYTE,
     logBehindBytes: MEGABYTE,
+    /** After the end of an attempt, its log ends once it did not grow for so many looks. */
+    lastLooks: 3,
+    /** Bytes that one command of tmux types. */
+    typedAtOnce: 256,
+    /** Of an answer of tmux, and of what it says before it ends. */
+    answerLines: 1_000,
+    saidLength: 1_000,
     /** A line of tmux: a screen of many colours has up to half a megabyte in all. */
     lineBytes: MEGABYTE,
     /** A terminal that puts out more between two pieces is not read for a while. */
@@ -368,6 +406,8 @@ export const limits = {
     /** What a person may type: in one frame, and in a second. */
     typedBytes: 4 * KILOBYTE,
     typedBytesPerSecond: 16 * KILOBYTE,
+    /** A small input counts as so many bytes, because each is checked by the board. */
+    leastTypedBytes: 64,
     /** Inputs that wait for their turn; a page that sends more is disconnected. */
     waitingInputs: 64,
     /** A take-over ends so long after its last page was closed. */

@@ -1,15 +1,9 @@
 /** The events of the board for a program, each with the cursor after which it may go on. */
 
 import type { Context } from '../board/context.ts';
+import { loadEnd } from '../board/end.ts';
 import { followEvents } from '../board/follow.ts';
-import {
-  type Cursor,
-  type LostEvents,
-  beginAfter,
-  cursorText,
-  lostText,
-  parseCursor,
-} from '../board/rules/term.ts';
+import { type LostEvents, beginAfter, cursorText, lostText, parseCursor } from '../board/rules/term.ts';
 import { type EventNumber, brand } from '../kernel/ids.ts';
 import { fail } from '../operations/failure.ts';
 import { eventView } from '../operations/views/views.ts';
@@ -28,7 +22,7 @@ export async function* eventsOf(
     if (onLost === undefined) fail('unavailable', lostText(lost), 'read the tasks again, and give onLost');
     onLost({ from: lost.from, to: lost.to });
   };
-  const { cursor, lost } = beginAfter(wanted, await endOf(board));
+  const { cursor, lost } = beginAfter(wanted, (await loadEnd(board)).cursor);
   if (lost !== null) tellLost(lost);
   let { term } = cursor;
   const followed = followEvents(board, {
@@ -43,10 +37,4 @@ export async function* eventsOf(
     if (signal.aborted) return;
     yield { cursor: cursorText({ term, number: recorded.number }), ...eventView(recorded) };
   }
-}
-
-/** The term first: events of a later one come with a later number. */
-export async function endOf(board: Context['board']): Promise<Cursor> {
-  const terms = await board.terms();
-  return { term: terms.at(-1)?.term ?? 1, number: await board.lastEvent() };
 }

@@ -1,5 +1,7 @@
 /** What `open` gives: one access for all calls, and a board of its own for each iteration of events. */
 
+import { defaultPolicy } from '../kernel/policy.ts';
+import { loadEnd } from '../board/end.ts';
 import { cursorText } from '../board/rules/term.ts';
 import { KeptAccess } from '../compose/operations/kept-access.ts';
 import { type Surroundings, boardMark, openContext, requireRepository } from '../compose/open.ts';
@@ -9,7 +11,7 @@ import { perform } from '../operations/perform.ts';
 import { operations } from '../operations/registry.ts';
 import type { Copse, CopseEvent, EventsOptions } from './copse.ts';
 import { CopseError } from './copse-error.ts';
-import { endOf, eventsOf } from './events.ts';
+import { eventsOf } from './events.ts';
 import { methodOf } from './names.ts';
 import type { Operations } from './operations.ts';
 
@@ -17,7 +19,7 @@ export async function openFor(surroundings: Surroundings): Promise<Copse> {
   const opened = new OpenedCopse(surroundings);
   const close = () => opened.close();
   const cursor = () =>
-    opened.use((access) => access.board(async ({ board }) => cursorText(await endOf(board))));
+    opened.use((access) => access.board(async ({ board }) => cursorText((await loadEnd(board)).cursor)));
   try {
     // A folder without a board is told here, and not by the first call.
     await cursor();
@@ -87,7 +89,10 @@ class OpenedCopse {
       const context = await openContext(this.#surroundings);
       try {
         const mark = boardMark(repository);
-        timer = setInterval(() => boardMark(repository) === mark || replaced.abort(), LOOK_EVERY_MS).unref();
+        timer = setInterval(
+          () => boardMark(repository) === mark || replaced.abort(),
+          defaultPolicy.replacedBoard.lookEveryMs,
+        ).unref();
         yield* eventsOf(context, options, AbortSignal.any(signals));
       } finally {
         clearInterval(timer);
@@ -105,8 +110,6 @@ class OpenedCopse {
     if (this.#closed.signal.aborted) throw failed('This copse is closed.');
   }
 }
-
-const LOOK_EVERY_MS = 2_000;
 
 function failed(reason: string): OperationFailed {
   return new OperationFailed({ code: 'unavailable', reason, next: ['await open({ folder })'] });

@@ -26,6 +26,8 @@ export interface Access {
   /** Who acts, and the session that acts, come from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly here: CloneHere;
+  /** Comes when a server stops that performs the operation. */
+  readonly signal?: AbortSignal | undefined;
   board<T>(work: (context: Context) => Promise<T>): Promise<T>;
   /** For what only shows who works and what waits. */
   look<T>(work: (context: LookContext) => Promise<T>): Promise<T>;

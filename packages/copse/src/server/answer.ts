@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 
+import { isKnownTag } from './rules/etag.ts';
 import { type Problem, unauthorized } from './rules/problem.ts';
 import type { FileType } from './rules/web.ts';
 
@@ -35,6 +36,12 @@ export function json(document: unknown, status = 200): HttpAnswer {
 export function problemAnswer(problem: Problem, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
   const body = `${JSON.stringify(problem)}\n`;
   return { status: problem.status, type: 'application/problem+json', body, headers };
+}
+
+/** With its tag; without its body for a client that has it. */
+export function taggedAnswer(answer: HttpAnswer, etag: string, ifNoneMatch: string | undefined): HttpAnswer {
+  const tagged = { ...answer, headers: { ...answer.headers, etag } };
+  return isKnownTag(ifNoneMatch, etag) ? { ...tagged, status: 304, body: '' } : tagged;
 }
 
 /** The same bytes for every request that may not enter. */

@@ -11,7 +11,7 @@ export type Body =
 
 const waiting = new WeakMap<IncomingMessage, () => void>();
 
-/** For a client that sends `Expect: 100-continue`: it is told to go on when its body is wanted, so never to a stranger. */
+/** For a client that sends `Expect: 100-continue`: it is told to go on when its body is read. Of a stranger that is a code or a trigger. */
 export function beforeBody(request: IncomingMessage, goOn: () => void): void {
   waiting.set(request, goOn);
 }

@@ -34,9 +34,6 @@ function busy(): HttpAnswer {
   return problemAnswer(problem('busy', text, 'copse export'), { 'retry-after': '10' });
 }
 
-/** The board reads no further until the client has taken this much. */
-const CHUNK = 64 * 1024;
-
 async function exportBoard(
   { board, limits, signal }: ServedParts,
   { response, onStream }: Call,
@@ -62,7 +59,7 @@ async function exportBoard(
   try {
     await board.exportTo(async (line) => {
       waiting += `${JSON.stringify(line)}\n`;
-      if (waiting.length >= CHUNK) await send();
+      if (waiting.length >= limits.exportBytes) await send();
     });
     await send();
     response.end();

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { defaultPolicy } from '../kernel/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { namesIn } from '../kernel/system/names-in.ts';
 import { readIfPlain } from '../kernel/system/plain-file.ts';
 import { writeAtomically } from '../kernel/system/write-atomically.ts';
@@ -30,24 +30,24 @@ export interface KeptFor {
   readonly repository: string;
   readonly host: string;
   readonly port: number;
+  readonly limits: Pick<Policy['server'], 'pageTokenMs' | 'bodyBytes'>;
   readonly onProblem: (text: string) => void;
 }
 
-export function keptTokens({ folder, repository, host, port, onProblem }: KeptFor): KeptTokens {
+export function keptTokens({ folder, repository, host, port, limits, onProblem }: KeptFor): KeptTokens {
   const name = createHash('sha256')
     .update(JSON.stringify([repository, host, port]))
     .digest('hex')
     .slice(0, 32);
   const file = path.join(folder, `${name}.pages`);
   try {
-    removeOld(folder, Date.now() - defaultPolicy.server.pageTokenMs);
+    removeOld(folder, Date.now() - limits.pageTokenMs);
   } catch (error) {
     // A folder that cannot be written keeps no person out.
     onProblem(`Old files of tokens could not be deleted: ${String(error)}`);
   }
   return {
-    read: () =>
-      (readIfPlain(file, { mostBytes: defaultPolicy.server.bodyBytes }) ?? '').split('\n').flatMap(keptIn),
+    read: () => (readIfPlain(file, { mostBytes: limits.bodyBytes }) ?? '').split('\n').flatMap(keptIn),
     write(tokens) {
       const lines = tokens.map(({ digest, untilMs }) => `${untilMs} ${digest.toString('hex')}\n`);
       try {

@@ -8,13 +8,12 @@ import type { KeyedRequest } from '../board/rules/keyed-request.ts';
 import { parseCursor } from '../board/rules/term.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Access } from '../operations/access.ts';
-import { type HttpAnswer, SAFE_HEADERS, json, problemAnswer } from './answer.ts';
+import { type HttpAnswer, SAFE_HEADERS, json, problemAnswer, taggedAnswer } from './answer.ts';
 import type { Feed } from './events/feed.ts';
 import { streamAsSse } from './events/sse.ts';
 import type { ServerKeys } from './keys.ts';
 import type { Once } from './once.ts';
 import type { Outputs } from './output/outputs.ts';
-import { isKnownTag } from './rules/etag.ts';
 import { type OperationCounts, metricsText } from './rules/metrics.ts';
 import { problem } from './rules/problem.ts';
 import { API, type RequestTarget, matchPath } from './rules/target.ts';
@@ -47,7 +46,7 @@ export interface ServedParts {
   readonly withAccess: WithAccess;
   readonly once: Once;
   readonly onProblem: (text: string) => void;
-  readonly url: () => string;
+  readonly url: string;
   readonly connections: () => Promise<number>;
   readonly signal: AbortSignal;
   readonly outputs: Outputs | undefined;
@@ -60,6 +59,8 @@ interface AskedBy {
   readonly keyed?: KeyedRequest | undefined;
   /** Without it: the person. */
   readonly caller?: HttpCaller;
+  /** Comes when the server stops. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Counts {
@@ -148,10 +149,8 @@ async function snapshot(
   const { term } = feed.latest;
   const { at, json: body } = await snapshots[what].read(term);
   const etag = `"${mark}-${what}-${term}-${at}"`;
-  const headers = { etag };
-  return isKnownTag(request.headers['if-none-match'], etag)
-    ? { status: 304, type: 'application/json', body: '', headers }
-    : { status: 200, type: 'application/json', body, headers };
+  const answer = { status: 200, type: 'application/json', body } as const;
+  return taggedAnswer(answer, etag, request.headers['if-none-match']);
 }
 
 async function events(
@@ -203,16 +202,14 @@ function ticket({ keys, limits }: ServedParts): Promise<HttpAnswer> {
 }
 
 function code({ keys, limits, url }: ServedParts): Promise<HttpAnswer> {
-  return Promise.resolve(json({ url: `${url()}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201));
+  return Promise.resolve(json({ url: `${url}/#code=${keys.newCode()}`, expiresInMs: limits.codeMs }, 201));
 }
 
 async function openapi(_: ServedParts, { request }: Call): Promise<HttpAnswer> {
   const { servedOpenApi } = await import('./api/openapi.ts');
   const { body, etag } = await servedOpenApi();
-  const headers = { etag };
-  return isKnownTag(request.headers['if-none-match'], etag)
-    ? { status: 304, type: 'application/json', body: '', headers }
-    : { status: 200, type: 'application/json', body, headers };
+  const answer = { status: 200, type: 'application/json', body } as const;
+  return taggedAnswer(answer, etag, request.headers['if-none-match']);
 }
 
 async function metrics({ board, feed, counts, connections }: ServedParts): Promise<HttpAnswer> {

@@ -26,6 +26,7 @@ import { operationRoutes } from './api/routes.ts';
 import { beforeBody } from './body.ts';
 import { explain } from './explain.ts';
 import { exportRoute } from './export.ts';
+import { closeCodes } from './events/close-codes.ts';
 import { Feed } from './events/feed.ts';
 import { streamAsFrames } from './events/socket.ts';
 import type { KeptTokens } from './kept-tokens.ts';
@@ -68,7 +69,7 @@ export interface ServerOptions {
   /** The files of the dashboard. */
   readonly webFolder: string;
   /** Tokens of pages that were given by a server of this port. Without it, they end with the server. */
-  readonly keptFor?: (port: number) => KeptTokens;
+  readonly keptFor?: (port: number, limits: Policy['server']) => KeptTokens;
   /** Where to listen. */
   readonly host: string;
   readonly port: number;
@@ -76,7 +77,7 @@ export interface ServerOptions {
   /** The names under which clients reach it, beside the hosts of a proxy. */
   readonly names: readonly string[];
   readonly proxied: readonly string[];
-  /** StreamNews to the person who runs it; with no secret in it. */
+  /** Tells the person who runs it; with no secret in it. */
   readonly onProblem: (text: string) => void;
 }
 
@@ -124,7 +125,7 @@ export async function openServer(given: ServerOptions): Promise<RunningServer> {
     shownHost === undefined
       ? `${scheme}://${bracketed(options.names[0] ?? options.host)}:${port}`
       : `https://${shownHost}`;
-  const keys = new ServerKeys(limits, () => performance.now(), options.keptFor?.(port));
+  const keys = new ServerKeys(limits, () => performance.now(), options.keptFor?.(port, limits));
   const serving: ServedParts = {
     board,
     feed,
@@ -132,12 +133,12 @@ export async function openServer(given: ServerOptions): Promise<RunningServer> {
     limits,
     counts,
     snapshots: { tasks: new Snapshots(board, viewedTasks), records: new Snapshots(board, liveRecords) },
-    withAccess: options.withAccess,
+    withAccess: (work, asked) => options.withAccess(work, { ...asked, signal: stop.signal }),
     version: options.version,
     once: new Once(board, options.onProblem),
     onProblem: options.onProblem,
     mark: randomBytes(6).toString('hex'),
-    url: () => url,
+    url,
     connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
     signal: stop.signal,
     outputs,
@@ -406,7 +407,7 @@ class Entrance {
 
 const PERSON = { kind: 'person' } as const;
 function noOutput(client: WebSocket): Promise<'stopped'> {
-  client.close(1011, 'this server shows no output');
+  client.close(closeCodes.failed, 'this server shows no output');
   return Promise.resolve('stopped');
 }
 

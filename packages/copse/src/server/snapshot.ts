@@ -1,6 +1,7 @@
 /** Parts of the board, true at exactly one event number. The text of a number is kept for all clients. */
 
 import type { Board, BoardReader } from '../board/port.ts';
+import { cursorText } from '../board/rules/term.ts';
 import type { EventNumber } from '../kernel/ids.ts';
 import { dataView } from '../operations/views/data-view.ts';
 import { taskView } from '../operations/views/views.ts';
@@ -26,7 +27,10 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** Not older than the board is now. The same number of another term is another event. */
+  /**
+   * Not older than the board is now. The same number of another term is another event. With a term from before the read, a
+   * follower that goes on from its cursor hears of every later one.
+   */
   async read(term: number): Promise<BoardSnapshot> {
     const now = await this.#board.lastEvent();
     if (this.#last?.at === now && this.#last.term === term) return this.#last;
@@ -45,7 +49,8 @@ export class Snapshots {
     this.#last = await this.#board.readAtOnce(async (board) => {
       const parts = await this.#parts(board);
       const at: EventNumber = await board.lastEvent();
-      return { at, term, json: `${JSON.stringify({ at, ...parts })}\n` };
+      const cursor = cursorText({ term, number: at });
+      return { at, term, json: `${JSON.stringify({ at, cursor, ...parts })}\n` };
     });
     return this.#last;
   }

@@ -43,7 +43,9 @@ export class Client {
     });
   }
 
-  snapshot(signal: AbortSignal): Promise<{ readonly at: number; readonly records: unknown }> {
+  snapshot(
+    signal: AbortSignal,
+  ): Promise<{ readonly at: number; readonly cursor: string; readonly records: unknown }> {
     return this.#ask('/snapshot/records', { method: 'GET', signal });
   }
 

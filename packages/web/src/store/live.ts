@@ -132,7 +132,7 @@ export class Live {
         const isAnew = this.#now !== emptyWorld;
         this.#now = worldOfSnapshot(snapshot);
         this.#changedAtMs = Date.now();
-        this.#cursor = String(snapshot.at);
+        this.#cursor = snapshot.cursor;
         this.#isRead = true;
         // Shown at once, without waiting for the socket.
         this.#tell([], isAnew);

@@ -187,7 +187,7 @@ async function runCommands(
   const { hook, agent, attempt, leavesNothing = false } = request;
   const { home, hooks, policy } = context;
   if (hooks === undefined) return null;
-  const commands = hooks.commandsOf(brand<AgentName>(agent.name), attempt);
+  const commands = await hooks.commandsOf(brand<AgentName>(agent.name), attempt);
   try {
     const place = request.place ?? (await findPlace(context, request, records, commands));
     if (place === null) return `hook ${hook} did not run: there is no worktree that its sandbox could open`;

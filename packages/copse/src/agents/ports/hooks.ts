@@ -4,7 +4,7 @@ import type { AgentName, AttemptId } from '../../kernel/ids.ts';
 import type { Commands } from '../../workspaces/ports/furnishing.ts';
 
 export interface Hooks {
-  commandsOf(agent: AgentName, attempt: AttemptId): HookCommands;
+  commandsOf(agent: AgentName, attempt: AttemptId): Promise<HookCommands>;
   /** Posts JSON once, and never a second time. Null: it was taken; otherwise why not, without the secret part of the address. */
   post(address: string, body: string, timeoutMs: number): Promise<string | null>;
 }

@@ -156,12 +156,12 @@ function csvField(field: string): string {
 }
 
 /** Why Docker cannot be used on this machine, or null. */
-export function dockerProblem(
+export async function dockerProblem(
   find: SandboxSettings['find'],
-  tryOut: (argv: readonly [string, ...string[]]) => string | null,
-): string | null {
+  tryOut: (argv: readonly [string, ...string[]]) => Promise<string | null>,
+): Promise<string | null> {
   const docker = find('docker');
   if (docker === undefined) return 'Docker does not answer: docker was not found outside of the repository';
-  const said = tryOut([docker, 'version', '--format', '{{.Server.Version}}']);
+  const said = await tryOut([docker, 'version', '--format', '{{.Server.Version}}']);
   return said === null ? null : `Docker does not answer: ${said}`;
 }

@@ -291,11 +291,11 @@ function writePrivately(file: string, text: string): void {
 }
 
 /** Why sandbox-runtime cannot be used on this machine, or null. */
-export function runtimeProblem(
+export async function runtimeProblem(
   srt: string | undefined,
   find: SandboxSettings['find'],
-  tryOut: (argv: readonly [string, ...string[]]) => string | null,
-): string | null {
+  tryOut: (argv: readonly [string, ...string[]]) => Promise<string | null>,
+): Promise<string | null> {
   if (srt === undefined)
     return `the package ${PACKAGE} is not installed globally. Install it: npm install --global ${PACKAGE}`;
   if (process.platform === 'win32') return 'sandbox-runtime works on Linux and macOS only';
@@ -310,7 +310,7 @@ export function runtimeProblem(
   // Without its filter, programs inside reach every socket of this user: the keys of ssh, Docker, terminals.
   if (!['x64', 'arm64'].includes(process.arch))
     return `sandbox-runtime cannot keep programs from Unix sockets on ${process.arch}, only on x64 and arm64`;
-  const said = tryOut([
+  const said = await tryOut([
     find('bwrap') ?? 'bwrap',
     '--unshare-all',
     '--ro-bind',

@@ -3,11 +3,10 @@
  * screen keeps what was read last.
  */
 
-import { isOrchestrated, openLook } from '../../compose/look.ts';
+import { type OpenLook, isOrchestrated, openLook } from '../../compose/look.ts';
 import { boardMark, requireRepository } from '../../compose/open.ts';
 import { loadOverview } from '../../explain/overview.ts';
 import type { Overview } from '../../explain/rules/overview.ts';
-import type { Board } from '../../board/port.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { LookContext } from '../../queue/context.ts';
 import type { Cli } from '../invocation.ts';
@@ -36,7 +35,7 @@ export class Following {
   readonly #stop = new AbortController();
   #wake: () => void = () => {};
   #isWoken = false;
-  #board: Board | undefined;
+  #look: OpenLook | undefined;
   #hasRead = false;
 
   constructor(cli: Cli, options: FollowingOptions) {
@@ -62,7 +61,7 @@ export class Following {
     this.#stop.abort();
     this.wake();
     // A server that is away does not keep the screen.
-    this.#board?.close().catch(() => {});
+    this.#look?.close().catch(() => {});
   }
 
   /** Reads again soon. */
@@ -77,9 +76,8 @@ export class Following {
 
   async #follow(): Promise<void> {
     const repository = requireRepository(this.#cli);
-    const { context } = await openLook(this.#cli);
-    const { board } = context;
-    this.#board = board;
+    const look = await openLook(this.#cli);
+    this.#look = look;
     const mark = boardMark(repository);
     try {
       // The first read is not kept waiting by it.
@@ -88,19 +86,20 @@ export class Following {
         while (!this.#isStopped) {
           this.#isWoken = false;
           if (boardMark(repository) !== mark) return;
+          const context = await look.context();
           const facts = await loadFacts(context, await isOrchestrated(this.#cli));
           this.#hasRead = true;
           if (this.#isStopped) return;
           this.#options.onFacts(facts);
-          subscription ??= await board.onChange(() => this.wake());
+          subscription ??= await context.board.onChange(() => this.wake());
           await this.#pause(facts.overview.counts.in_progress > 0 ? WORKING_MS : IDLE_MS);
         }
       } finally {
         await subscription?.stop();
       }
     } finally {
-      this.#board = undefined;
-      if (!this.#isStopped) await board.close().catch(() => {});
+      this.#look = undefined;
+      if (!this.#isStopped) await look.close().catch(() => {});
     }
   }
 

@@ -79,9 +79,9 @@ export async function openServedBoard(
     context,
     receive: async (name, request) =>
       receiveRequest(context, { triggers: await triggersNow() }, signatures, { name, request }),
-    withAccess: (work, { keyed, caller } = {}) => {
+    withAccess: (work, { keyed, caller, signal } = {}) => {
       const by = caller?.kind === 'session' ? { ...person, env: asSession(person.env, caller) } : person;
-      return withAccess(by, work, { lent: lentBoard(context.board, keyed) });
+      return withAccess(by, work, { lent: lentBoard(context.board, keyed), signal });
     },
     sessionOf: async (token) => {
       const claimed = readSessionToken(repository.home, token);

@@ -20,6 +20,7 @@ import {
 } from '../open.ts';
 import { openSight } from '../radar-sight.ts';
 import { setupOf } from './setup.ts';
+import type { OpenLook } from '../look.ts';
 import type { OpenRun, OpenRunOptions } from '../run/run.ts';
 import type { UndoContext } from '../../queue/act/undo-landing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
@@ -33,6 +34,8 @@ export interface AccessOptions {
   readonly onProblem?: (reason: string) => void;
   /** A board that is open already, and stays open. */
   readonly lent?: Board | undefined;
+  /** Comes when the process that performs the operation stops. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Closes at the end what was opened meanwhile. */
@@ -60,18 +63,20 @@ export function openAccess(surroundings: Surroundings, options: AccessOptions = 
 class OwnAccess implements OpenAccess {
   readonly env: Access['env'];
   readonly here: CloneHere;
+  readonly signal: AbortSignal | undefined;
   readonly #surroundings: Surroundings;
   readonly #lent: Board | undefined;
   readonly #options: AccessOptions;
   readonly #announcing = new Set<Promise<void>>();
-  readonly #runs = new Map<string | undefined, Promise<OpenRun>>();
   #board: Promise<Context> | undefined;
   #workspaces: Promise<WorkspaceContext> | undefined;
-  #look: Promise<LookContext> | undefined;
+  #look: Promise<OpenLook> | undefined;
+  #run: Promise<OpenRun> | undefined;
 
   constructor(surroundings: Surroundings, options: AccessOptions) {
     this.#lent = options.lent;
     this.#options = options;
+    this.signal = options.signal;
     this.env = surroundings.env;
     this.here = hereOf(surroundings, options);
     this.#surroundings = surroundings;
@@ -84,7 +89,7 @@ class OwnAccess implements OpenAccess {
 
   async look<T>(work: (context: LookContext) => Promise<T>): Promise<T> {
     this.#look ??= openLooking(this.#surroundings, this.#lent);
-    return work(await this.#look);
+    return work(await (await this.#look).context());
   }
 
   async workspaces<T>(work: (context: WorkspaceContext) => Promise<T>): Promise<T> {
@@ -129,9 +134,18 @@ class OwnAccess implements OpenAccess {
     work: (context: RunContext) => Promise<T>,
     { command }: { readonly command?: string | undefined } = {},
   ): Promise<T> {
-    const open = this.#runs.get(command) ?? openRunning(this.#surroundings, { command, lent: this.#lent });
-    this.#runs.set(command, open);
-    return work((await open).context);
+    const lent = this.#lent;
+    if (command === undefined) {
+      this.#run ??= openRunning(this.#surroundings, { lent });
+      return work((await this.#run).context);
+    }
+    // The next call has another command.
+    const open = await openRunning(this.#surroundings, { command, lent });
+    try {
+      return await work(open.context);
+    } finally {
+      await open.close();
+    }
   }
 
   announce(after: EventNumber): void {
@@ -155,13 +169,13 @@ class OwnAccess implements OpenAccess {
   /** What could not be opened was reported by its operation. */
   async close(): Promise<void> {
     await Promise.all(this.#announcing);
-    const boards = opened(await Promise.allSettled([this.#board, this.#look, this.#workspaces]));
+    const boards = opened(await Promise.allSettled([this.#board, this.#workspaces]));
     const [workspaces] = opened(await Promise.allSettled([this.#workspaces]));
-    const runs = opened(await Promise.allSettled(this.#runs.values()));
+    const closable = opened<OpenLook | OpenRun>(await Promise.allSettled([this.#look, this.#run]));
     await Promise.all([
       workspaces?.git.close(),
       ...boards.map(({ board }) => board.close()),
-      ...runs.map((run) => run.close()),
+      ...closable.map((one) => one.close()),
     ]);
   }
 }
@@ -170,9 +184,9 @@ function opened<T>(results: readonly PromiseSettledResult<T | undefined>[]): rea
   return results.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
 }
 
-async function openLooking(surroundings: Surroundings, lent: Board | undefined): Promise<LookContext> {
+async function openLooking(surroundings: Surroundings, lent: Board | undefined): Promise<OpenLook> {
   const { openLook } = await import('../look.ts');
-  return (await openLook(surroundings, { lent })).context;
+  return openLook(surroundings, { lent });
 }
 
 async function openRunning(

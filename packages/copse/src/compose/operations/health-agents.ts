@@ -54,7 +54,7 @@ const WITHOUT_DOCKER =
 /** A sandbox that is missing is no fault unless an agent asks for it; then that agent cannot run here. */
 export async function checkConfinement(from: Surroundings): Promise<readonly HealthCheck[]> {
   const { confinementHere } = await import('../run/confinement.ts');
-  const here = confinementHere(from);
+  const here = await confinementHere(from);
   const asked = await sandboxesAskedFor(from);
   const can = (name: string, sandbox: Sandboxed, why: string | null) => {
     if (why === null) return fine(name, `agents can use "sandbox: ${sandbox}"`);

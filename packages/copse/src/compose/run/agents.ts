@@ -51,7 +51,7 @@ export async function agentsOf(
     const reason =
       unusableBecause(complete, isInstalled) ??
       (isGiven ? null : await programProblem(complete, root, env)) ??
-      sandboxProblem(complete, env, mayTake) ??
+      (await sandboxProblem(complete, env, mayTake)) ??
       (await elsewhereProblem(complete, { root, env, clones }));
     if (reason === null) usable.push(complete);
     else unusable.push({ name: agent.name, reason });

@@ -93,7 +93,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const { session, token, attempt } = orders;
   const mayTake = outsideOf(repository);
   const { env } = surroundings;
-  const sandbox = openSandbox(agent, {
+  const sandbox = await openSandbox(agent, {
     repository,
     root: workspaces.root,
     worktreeFolder: workspaces.worktreeFolder,

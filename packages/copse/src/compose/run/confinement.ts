@@ -19,13 +19,13 @@ export interface Confinement {
   readonly reaper: 'perl' | 'python3' | null;
 }
 
-export function confinementHere({ cwd, env }: Surroundings): Confinement {
+export async function confinementHere({ cwd, env }: Surroundings): Promise<Confinement> {
   const mayTake = outsideOf(repositoryAt(cwd));
   const find = (program: string) => findProgram(program, env, mayTake);
   const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   return {
-    runtime: runtimeProblem(findSrt(env, mayTake), find, tryOut),
-    docker: dockerProblem(find, tryOut),
+    runtime: await runtimeProblem(findSrt(env, mayTake), find, tryOut),
+    docker: await dockerProblem(find, tryOut),
     hasGroups: ownGroup() !== undefined,
     reaper: reaperHere()?.kind ?? null,
   };

@@ -27,7 +27,8 @@ export function hooksInRunner(
   const isConfined = sandbox !== null;
   const run: Commands['run'] = (lines) => commands.run(lines);
   return {
-    commandsOf: () => ({ run, environment, isConfined, inScratch: scratchIn(home), close: () => {} }),
+    commandsOf: () =>
+      Promise.resolve({ run, environment, isConfined, inScratch: scratchIn(home), close: () => {} }),
     post: (address, body, timeoutMs) => post(address, body, timeoutMs),
   };
 }
@@ -41,11 +42,11 @@ export function hooksOfLost(
 ): Hooks {
   const { env } = surroundings;
   return {
-    commandsOf: (name, attempt) => {
+    commandsOf: async (name, attempt) => {
       const agent = agents.find((one) => one.name === name);
       if (agent === undefined) throw new NotConfined(`There is no agent ${name} here.`);
       const mayTake = outsideOf(repository);
-      const sandbox = openSandbox(agent, { repository, root, worktreeFolder, attempt, env, mayTake });
+      const sandbox = await openSandbox(agent, { repository, root, worktreeFolder, attempt, env, mayTake });
       const environment = agentSurroundings(surroundings, agent, { programs: ownPrograms(home), mayTake });
       return {
         run: (lines) =>

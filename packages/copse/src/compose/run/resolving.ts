@@ -36,7 +36,7 @@ async function runAsCheck(
 ): Promise<CommandsOutcome> {
   if (open === null) return runCommands(lines);
   const run = `resolve-${randomUUID()}`;
-  const sandbox = open(run, 'folder');
+  const sandbox = await open(run, 'folder');
   const known = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   try {
     return await runOrFail({

@@ -21,11 +21,11 @@ import type { EffectiveAgent } from '../../config/effective.ts';
 import type { Config } from '../../config/schema.ts';
 
 /** Why the agent's sandbox is not available, or null. */
-export function sandboxProblem(
+export async function sandboxProblem(
   { name, sandbox, workspace, docker }: EffectiveAgent,
   env: SandboxSurroundings['env'],
   mayTake: IsOutside,
-): string | null {
+): Promise<string | null> {
   if (sandbox === 'none') return null;
   const asks = `The agent ${name} asks for the sandbox ${sandbox}, and`;
   if (workspace.strategy === 'static')
@@ -37,7 +37,9 @@ export function sandboxProblem(
   const find = (program: string) => findProgram(program, env, mayTake);
   const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   const problem =
-    sandbox === 'docker' ? dockerProblem(find, tryOut) : runtimeProblem(findSrt(env, mayTake), find, tryOut);
+    sandbox === 'docker'
+      ? await dockerProblem(find, tryOut)
+      : await runtimeProblem(findSrt(env, mayTake), find, tryOut);
   return problem === null ? null : `${asks} ${problem}.`;
 }
 
@@ -54,12 +56,15 @@ export interface SandboxSurroundings {
 }
 
 /** Null for an agent without a sandbox. */
-export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurroundings): Sandbox | null {
+export async function openSandbox(
+  agent: EffectiveAgent,
+  surroundings: SandboxSurroundings,
+): Promise<Sandbox | null> {
   const { repository, root, worktreeFolder, attempt, env, mayTake, isWithoutObjects = false } = surroundings;
   const { sandbox, runtime, command, sandbox_hosts: hosts, sandbox_write: write, docker } = agent;
   const { sandbox_read: read } = agent;
   if (sandbox === 'none') return null;
-  const problem = sandboxProblem(agent, env, mayTake);
+  const problem = await sandboxProblem(agent, env, mayTake);
   if (problem !== null) return unavailable(problem);
   const settings = {
     repository,
@@ -95,11 +100,11 @@ export function areChecksConfined(
 export function checkSandbox(
   { sandbox_hosts: hosts, sandbox_write: write }: Config['landing'],
   { repository, root, worktreeFolder, env, mayTake }: Omit<SandboxSurroundings, 'attempt'>,
-): (run: string, opens?: 'worktree' | 'folder') => Sandbox {
-  return (run, opens = 'worktree') => {
+): (run: string, opens?: 'worktree' | 'folder') => Promise<Sandbox> {
+  return async (run, opens = 'worktree') => {
     const find = (program: string) => findProgram(program, env, mayTake);
     const srt = findSrt(env, mayTake);
-    const problem = runtimeProblem(srt, find, (argv) => tryOnce(argv, env));
+    const problem = await runtimeProblem(srt, find, (argv) => tryOnce(argv, env));
     if (srt === undefined || problem !== null)
       return unavailable(
         `The checks are to run in a sandbox, and ${problem ?? 'there is none'}. Or set \`landing.sandbox\` to none.`,

@@ -73,7 +73,7 @@ async function open(
   const mayTake = outsideOf(repository);
   const root = repository.configFolder;
   const of = { repository, root, worktreeFolder, attempt, env, mayTake, isWithoutObjects: true };
-  const sandbox = openSandbox(agent, of);
+  const sandbox = await openSandbox(agent, of);
   if (sandbox === null) throw new Error(`The agent ${agent.name} has no sandbox`);
   const { runtime, command, model, pass_env: pass } = agent;
   const line = typeof command === 'string' ? command : (command ?? []).join(' ');

@@ -1,3 +1,4 @@
+import { loadEnd } from '../../board/end.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
@@ -82,8 +83,7 @@ export async function beginEvents(
   board: Board,
   { from, task, last }: EventsFrom,
 ): Promise<{ readonly cursor: Cursor; readonly lost: LostEvents | null }> {
-  const terms = await board.terms();
-  const end = { term: terms.at(-1)?.term ?? 1, number: await board.lastEvent() };
+  const { cursor: end, terms } = await loadEnd(board);
   const begin = beginAfter(from, end);
   const { cursor, lost } = begin.lost === null ? moveOn(begin.cursor, terms) : begin;
   const latest = last === undefined ? 0 : await numberBefore(board, last, task);

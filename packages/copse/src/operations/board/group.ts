@@ -23,7 +23,6 @@ export const boardOperations = {
     effect: 'changes',
     callers: ['person'],
     isRepeatable: false,
-    creates: true,
     http: { method: 'POST', path: '/board/backup' },
     load: () => import('./backup.ts'),
     shape: async () => (await import('./shapes.ts')).backup,

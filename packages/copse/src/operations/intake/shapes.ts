@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 import { jobResults } from '../../intake/rules/job.ts';
 import { passCauses } from '../../intake/rules/schedule.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { time, usage } from '../shapes/common.ts';
 import { item, task } from '../shapes/task.ts';
 
@@ -91,7 +92,10 @@ const job = z.strictObject({
 
 export const jobList = {
   input: z.strictObject({
-    all: z.boolean().optional().describe('All of them, not only the latest 50.'),
+    all: z
+      .boolean()
+      .optional()
+      .describe(`All of them, not only the latest ${defaultPolicy.schedules.listedJobs}.`),
     limit: z.int().min(1).optional().describe('A page of so many, the newest first.'),
     cursor: z.string().optional().describe('Of an earlier page: the jobs after it.'),
   }),

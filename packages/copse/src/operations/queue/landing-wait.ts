@@ -2,6 +2,7 @@
 
 import { waitText } from '../../explain/rules/queue.ts';
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { shown } from '../../kernel/text.ts';
 import { type LandingResult, landNow } from '../../queue/act/merge.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -9,12 +10,7 @@ import { LeadSilence, queueResource } from '../../queue/lead/leadership.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 
-/** How often to look whether another leader of the queue has landed it. */
-const LOOK_EVERY_MS = 300;
-/** Under another leader, a landing that is held for this long is no longer waited for. */
-const PATIENCE_MS = 3_000;
-/** Another leader lands most things within this time, without a word about it. */
-const SILENT_MS = 2_000;
+const limits = defaultPolicy.operations;
 
 export interface LandingListener {
   ended(this: void, landed: LandingResult): void;
@@ -54,9 +50,9 @@ export class LandingWait {
       const tasks = left.map(({ task }) => task);
       const own = await landNow(this.#context, tasks, { signal: this.#signal, silence: this.#silence });
       for (const landed of own.values()) this.#end(await this.#checked(landed));
-      if (this.#context.clock.elapsedMs() - begunMs > SILENT_MS) await this.#sayWhoLeads();
+      if (this.#context.clock.elapsedMs() - begunMs > limits.silentMs) await this.#sayWhoLeads();
       if (this.#signal.aborted) for (const { task } of this.#left()) this.#end(this.#stopped(task));
-      else await this.#context.clock.sleep(LOOK_EVERY_MS, this.#signal);
+      else await this.#context.clock.sleep(limits.landingLookMs, this.#signal);
     }
     return this.#landings.flatMap(({ task }) => this.#results.get(task) ?? []);
   }
@@ -114,7 +110,7 @@ export class LandingWait {
         if (now.waiting === null) this.#heldSinceMs.delete(task);
         else this.#heldSinceMs.set(task, this.#heldSinceMs.get(task) ?? clock.elapsedMs());
         const heldMs = clock.elapsedMs() - (this.#heldSinceMs.get(task) ?? Infinity);
-        return now.waiting !== null && heldMs >= PATIENCE_MS
+        return now.waiting !== null && heldMs >= limits.heldMs
           ? { kind: 'waiting', ...of, reason: waitText(now.waiting) }
           : undefined;
       }

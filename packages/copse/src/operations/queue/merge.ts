@@ -1,5 +1,6 @@
 import { firstLine } from '../../explain/rules/status.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { shown } from '../../kernel/text.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { skipChecks } from '../../queue/act/control.ts';
@@ -43,11 +44,8 @@ interface MergeResults {
   readonly failures: readonly Failure[];
 }
 
-/** Shorter than a request to the server may take. */
-const WAIT_SECONDS = 20;
-
 export async function act(access: Access, input: Input): Promise<MergeResults> {
-  const { head, now, waitSeconds = WAIT_SECONDS, open = openSilently } = input;
+  const { head, now, waitSeconds = defaultPolicy.operations.landingSeconds, open = openSilently } = input;
   return access.run(async (run) => {
     const ids = [...new Set(await requireTaskIds(run.board, input.tasks))];
     if (head !== undefined && ids.length > 1)
@@ -66,6 +64,7 @@ export async function act(access: Access, input: Input): Promise<MergeResults> {
       context,
       landings,
       waitSeconds,
+      stopped: access.signal,
     });
     const failed = results.filter(({ kind }) => kind !== 'landed');
     const failures = await Promise.all(failed.map((one) => explainLanding(context, one, access.here)));
@@ -115,15 +114,20 @@ async function waitFor(
     context,
     landings,
     waitSeconds,
+    stopped,
   }: {
     readonly context: RunContext;
     readonly landings: readonly Landing[];
     readonly waitSeconds: number;
+    readonly stopped: AbortSignal | undefined;
   },
 ): Promise<readonly LandingResult[]> {
   const over = new AbortController();
   const closed = new AbortController();
   const stop = () => over.abort(new StoppedWaiting(`it did not land within ${waitSeconds} s`));
+  const leave = () => over.abort(new StoppedWaiting('the server stopped'));
+  if (stopped?.aborted) leave();
+  else stopped?.addEventListener('abort', leave, { once: true });
   if (waitSeconds === 0) stop();
   else if (Number.isFinite(waitSeconds))
     void context.clock.sleep(waitSeconds * 1_000, closed.signal).then(() => closed.signal.aborted || stop());
@@ -131,6 +135,7 @@ async function waitFor(
     const signal = AbortSignal.any([wait.signal, over.signal]);
     return await new LandingWait(context, landings, wait, signal).run();
   } finally {
+    stopped?.removeEventListener('abort', leave);
     closed.abort();
     await wait.close();
   }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { aTask, time } from '../shapes/common.ts';
 import { task } from '../shapes/task.ts';
 import { handbackReasons } from '../../tasks/rules/task.ts';
@@ -119,9 +120,11 @@ export const merge = {
     waitSeconds: z
       .int()
       .min(0)
-      .max(3_600)
+      .max(defaultPolicy.operations.mostLandingSeconds)
       .optional()
-      .describe('How long to wait; the default is 20. Tasks that did not land by then stay in the queue.'),
+      .describe(
+        `How long to wait; the default is ${defaultPolicy.operations.landingSeconds}. Tasks that did not land by then stay in the queue.`,
+      ),
   }),
   output: z.strictObject({
     landings: z.array(

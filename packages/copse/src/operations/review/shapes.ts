@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { aTask, maxPatchBytes, time } from '../shapes/common.ts';
 import { ledgerEntry, task } from '../shapes/task.ts';
 import { changedFile } from '../shapes/worktree.ts';
@@ -94,7 +95,7 @@ export const sendBack = {
           text: z.string().min(1),
         }),
       )
-      .max(1_000)
+      .max(defaultPolicy.listedInput.entries)
       .optional()
       .describe('Comments on lines. Its agent gets all of them as one text.'),
     head: z.string().optional().describe('The commit whose lines these are.'),

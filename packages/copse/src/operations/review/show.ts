@@ -52,9 +52,10 @@ export async function act(access: Access, { task, command, ...input }: Input): P
 export function view({ review, maxPatchBytes, skipped, isLossy, lastReviewed: before }: ShownReview) {
   const { change, task } = review;
   const { text, cut, bytes } = change
-    ? patchPage(change.diff.patch, maxPatchBytes, { isLossy })
+    ? patchPage(change.diff.patch, maxPatchBytes, { isLossy, skipped })
     : { text: null, cut: null, bytes: 0 };
-  const cursor = change && cut !== null ? `${change.from}:${change.head}:${skipped + bytes}` : null;
+  const isNext = change && cut !== null && bytes > 0;
+  const cursor = isNext ? `${change.from}:${change.head}:${skipped + bytes}` : null;
   const page = { ...reviewView(review), patch: text, cursor, lastReviewed: before };
   return cut === null ? page : { ...page, note: `Only ${cut}. To see all: copse review ${task.id}` };
 }

@@ -10,26 +10,48 @@ export interface PatchPage {
   readonly cut: string | null;
 }
 
-/** One byte more than wanted is asked for, which says whether there is more. */
+const CHARACTER_BYTES = 4;
+
+/** A character more than wanted is asked for, which says whether there is more. */
 export function bytesToAsk(most: number): number {
-  return most + 1;
+  return most + CHARACTER_BYTES;
 }
 
-/** Cut after a line, or after a character of a line that is longer than a page: every page brings something. */
-export function patchPage(patch: Buffer, most: number, { isLossy = false } = {}): PatchPage {
+export interface PatchPageOptions {
+  readonly isLossy?: boolean;
+  /** The bytes on earlier pages. */
+  readonly skipped?: number;
+}
+
+/**
+ * Cut after a line, or after a character of a line that is longer than a page: every page brings something, if it may have
+ * any bytes at all.
+ */
+export function patchPage(
+  patch: Buffer,
+  most: number,
+  { isLossy = false, skipped = 0 }: PatchPageOptions = {},
+): PatchPage {
   const isAll = patch.length <= most;
-  const lastLine = patch.lastIndexOf('\n', Math.max(most - 1, 0)) + 1;
-  const page = isAll ? patch : patch.subarray(0, lastLine || characterEnd(patch, most));
+  const page = isAll ? patch : patch.subarray(0, pageEnd(patch, most));
+  const bytes = page.length;
+  const which = skipped === 0 ? `the first ${bytes} bytes` : `bytes ${skipped + 1} to ${skipped + bytes}`;
   return {
     text: isLossy || isUtf8(page) ? page.toString() : null,
-    bytes: page.length,
-    cut: isAll ? null : `the first ${page.length} bytes of the patch`,
+    bytes,
+    cut: isAll ? null : `${which} of the patch`,
   };
 }
 
-/** The last end of a character at or before this byte. */
-function characterEnd(patch: Buffer, most: number): number {
+function pageEnd(patch: Buffer, most: number): number {
+  if (most === 0) return 0;
+  const line = patch.lastIndexOf('\n', most - 1) + 1;
+  if (line > 0) return line;
+  const within = (at: number) => ((patch[at] ?? 0) & 0xc0) === 0x80;
   let end = most;
-  while (end > 0 && most - end < 4 && ((patch[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  while (end > 0 && most - end < CHARACTER_BYTES && within(end)) end -= 1;
+  if (end > 0) return end;
+  // The first character has more bytes than the page.
+  for (end = most; end < CHARACTER_BYTES && within(end);) end += 1;
   return end;
 }

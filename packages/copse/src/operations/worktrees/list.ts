@@ -1,4 +1,5 @@
 import type { Timestamp } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import {
   type ListContext,
   type ListedWorktree,
@@ -44,15 +45,12 @@ export function view({ worktrees, spare }: ListedWorktrees) {
   };
 }
 
-/** For all worktrees together: a person waits for the answer. */
-const SIZES_MS = 2_000;
-
 async function measured(
   { here }: Access,
   worktrees: readonly ListedWorktree[],
   isWanted: boolean,
 ): Promise<readonly SizedWorktree[]> {
-  const untilMs = performance.now() + SIZES_MS;
+  const untilMs = performance.now() + defaultPolicy.operations.sizesMs;
   const sized: SizedWorktree[] = [];
   for (const one of worktrees)
     sized.push({ ...one, size: isWanted ? await here.folderSize(one.path, untilMs) : undefined });

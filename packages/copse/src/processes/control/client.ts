@@ -11,11 +11,11 @@
  * Only numbers and hexadecimal digits of ours are in a command: nothing that an agent or a person wrote.
  */
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { launchersAmong } from '../launcher.ts';
-import type { OpenTerminal, TerminalEvents, Terminals } from '../ports/terminal.ts';
+import type { OpenTerminal, TerminalEvents, Terminals, Typed } from '../ports/terminal.ts';
 import { type TmuxServer, serverEnvironment } from '../tmux.ts';
 import { LineCutter, parseControlLine } from './lines.ts';
 import { SCREEN_FORMAT, type ScreenFacts, drawn, parseScreenFacts } from './screen.ts';
@@ -49,7 +49,7 @@ interface AnswerBlock {
 }
 
 class ControlClient implements OpenTerminal {
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: ChildProcess;
   readonly #events: TerminalEvents;
   readonly #cutter = new LineCutter(limits.lineBytes);
   readonly #sent: Command[] = [];
@@ -69,17 +69,16 @@ class ControlClient implements OpenTerminal {
     this.#events = events;
     const place = socket === undefined ? [] : ['-L', socket];
     const flags = '-fread-only,ignore-size,pause-after=1';
-    this.#child = spawn('tmux', [...place, '-u', '-C', 'attach-session', '-E', '-t', `=${name}`, flags], {
-      env: serverEnvironment(),
-      cwd: '/',
-    });
+    const argv = [...place, '-u', '-C', 'attach-session', '-E', '-t', `=${name}`, flags];
+    this.#child = spawn('tmux', argv, { env: serverEnvironment(), cwd: '/', stdio: 'pipe' });
     this.#child.on('error', (error: NodeJS.ErrnoException) =>
       this.#end(error.code === 'ENOENT' ? 'tmux is not installed.' : error.message),
     );
     this.#child.once('close', () => this.#end(this.#isAttached ? ENDED : absentText(this.#said)));
-    this.#child.stdin.on('error', () => {});
-    this.#child.stderr.on('data', (chunk: Buffer) => this.#hear(chunk.toString('latin1')));
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
+    // Without a free file number it has no pipes, whatever its type says, and its error follows.
+    this.#child.stdin?.on('error', () => {});
+    this.#child.stderr?.on('data', (chunk: Buffer) => this.#hear(chunk.toString('latin1')));
+    this.#child.stdout?.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#send({
       line: `list-panes -s -t '=${name}:' -F '#{pane_id} #{pane_pid}'`,
       answers: 1,
@@ -108,11 +107,11 @@ class ControlClient implements OpenTerminal {
     });
   }
 
-  async type(bytes: Uint8Array): Promise<boolean> {
-    if (this.#pane === undefined || this.#isOver) return false;
+  async type(bytes: Uint8Array): Promise<Typed> {
+    if (this.#pane === undefined || this.#isOver) return 'not_typed';
     const typed: Promise<boolean>[] = [];
-    for (let from = 0; from < bytes.length; from += TYPED_AT_ONCE) {
-      const keys = Array.from(bytes.subarray(from, from + TYPED_AT_ONCE), (byte) => byte.toString(16));
+    for (let from = 0; from < bytes.length; from += limits.typedAtOnce) {
+      const keys = Array.from(bytes.subarray(from, from + limits.typedAtOnce), (byte) => byte.toString(16));
       const line = `send-keys -t ${this.#pane} -H ${keys.join(' ')}`;
       typed.push(
         new Promise((resolve) =>
@@ -120,12 +119,10 @@ class ControlClient implements OpenTerminal {
         ),
       );
     }
-    return (await Promise.all(typed)).every(Boolean);
+    return (await Promise.all(typed)).every(Boolean) ? 'typed' : 'unknown';
   }
 
   close(): void {
-    this.#child.stdin.end();
-    setTimeout(() => this.#child.kill('SIGKILL'), limits.closeMs).unref();
     this.#end('It was closed.');
   }
 
@@ -146,7 +143,7 @@ class ControlClient implements OpenTerminal {
   #send(command: Command): void {
     if (this.#isOver) return command.done(undefined);
     this.#sent.push(command);
-    this.#child.stdin.write(`${command.line}\n`);
+    this.#child.stdin?.write(`${command.line}\n`);
     this.#late ??= setTimeout(() => this.#end('tmux does not answer.'), limits.answerMs);
   }
 
@@ -183,7 +180,7 @@ class ControlClient implements OpenTerminal {
         return;
       case 'text':
         if (block === null) return;
-        if (block.lines.length < MOST_LINES) block.lines.push(line);
+        if (block.lines.length < limits.answerLines) block.lines.push(line);
         if (!block.isOurs) this.#hear(said.bytes.toString('latin1'));
         return;
       default:
@@ -265,7 +262,7 @@ class ControlClient implements OpenTerminal {
   }
 
   #hear(text: string): void {
-    this.#said = `${this.#said}${text}\n`.slice(-MOST_SAID);
+    this.#said = `${this.#said}${text}\n`.slice(-limits.saidLength);
   }
 
   #end(reason: string): void {
@@ -273,16 +270,13 @@ class ControlClient implements OpenTerminal {
     this.#isOver = true;
     clearTimeout(this.#late);
     for (const command of this.#sent.splice(0)) command.done(undefined);
-    this.#child.stdin.end();
+    this.#child.stdin?.end();
     setTimeout(() => this.#child.kill('SIGKILL'), limits.closeMs).unref();
     this.#events.onEnd(reason);
   }
 }
 
 const ENDED = 'Its terminal has ended.';
-const TYPED_AT_ONCE = 256;
-const MOST_LINES = 1_000;
-const MOST_SAID = 1_000;
 const CHANGES = new Set(['layout-change', 'window-close', 'unlinked-window-close', 'window-pane-changed']);
 
 function textOf(lines: readonly Buffer[] | undefined): string {

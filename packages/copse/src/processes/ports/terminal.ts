@@ -20,11 +20,14 @@ export interface TerminalEvents {
   onEnd(reason: string): void;
 }
 
+/** `unknown`: the terminal ended after some of it may have been typed. */
+export type Typed = 'typed' | 'not_typed' | 'unknown';
+
 export interface OpenTerminal {
   /** Asks for the present screen. */
   look(): void;
-  /** Passes these bytes to the program in it, as if they were typed. False: the terminal has ended. */
-  type(bytes: Uint8Array): Promise<boolean>;
+  /** Passes these bytes to the program in it, as if they were typed. */
+  type(bytes: Uint8Array): Promise<Typed>;
   close(): void;
 }
 

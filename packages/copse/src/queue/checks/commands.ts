@@ -21,6 +21,7 @@ export interface RunOptions {
   readonly runner: CheckRunner;
   readonly request: CheckRequest;
   readonly worktree: string;
+  readonly sandbox: Sandbox | null;
   /** Sentences about the worktree for a person, missing files for example. */
   readonly remarks: readonly string[];
   readonly note: SlotNote;
@@ -50,7 +51,7 @@ export class RunCommands {
   readonly #setupOutput: CheckOutput;
   readonly #drains: StepEnd['drain'][] = [];
 
-  constructor({ runner, request, worktree, remarks, note }: RunOptions) {
+  constructor({ runner, request, worktree, sandbox, remarks, note }: RunOptions) {
     this.#runner = runner;
     this.#request = request;
     this.#worktree = worktree;
@@ -58,7 +59,7 @@ export class RunCommands {
     this.#notes = notesOf(runner.home, request.slot);
     this.#setupLog = this.#logOf('_setup');
     this.#setupOutput = keepOutput({ file: this.#setupLog, tailLines: runner.tailLines });
-    this.#sandbox = runner.sandbox?.(request.id) ?? null;
+    this.#sandbox = sandbox;
     for (const remark of remarks) this.#say(remark);
   }
 

@@ -96,10 +96,21 @@ async function runInPlace(runner: CheckRunner, request: CheckRequest, note: Slot
   if (readied.kind !== 'ready') return infrastructure(readied.reason);
   if (signal.aborted) return { kind: 'cancelled' };
   const furnished = await furnish(runner, readied.place);
-  if (signal.aborted) return { kind: 'cancelled' };
+  const sandbox = (await runner.sandbox?.(request.id)) ?? null;
+  if (signal.aborted) {
+    sandbox?.close();
+    return { kind: 'cancelled' };
+  }
   const anew = readied.anew === null ? [] : [`The worktree was made anew: ${readied.anew}.`];
   const remarks = [...anew, ...remarksOf(furnished)];
-  const commands = new RunCommands({ runner, request, worktree: readied.place.path, remarks, note });
+  const commands = new RunCommands({
+    runner,
+    request,
+    worktree: readied.place.path,
+    sandbox,
+    remarks,
+    note,
+  });
   try {
     return (await commands.setUp()) ?? (await commands.checks());
   } finally {

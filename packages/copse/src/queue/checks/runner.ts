@@ -33,7 +33,7 @@ export interface CheckRunner {
   /** This process's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Opens the sandbox in which everything of a run is started; null for none. */
-  readonly sandbox: ((run: string) => Sandbox) | null;
+  readonly sandbox: ((run: string) => Promise<Sandbox>) | null;
   readonly freeBytes: (folder: string) => Promise<number>;
   readonly tailLines: number;
   /** The time between asking a process to end and killing it. */

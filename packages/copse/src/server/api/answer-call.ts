@@ -6,10 +6,9 @@ import type { KeyedRequest } from '../../board/rules/keyed-request.ts';
 import { refuseSession } from '../../operations/callers.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { performRead } from '../../operations/perform.ts';
-import { type HttpAnswer, json, problemAnswer } from '../answer.ts';
+import { type HttpAnswer, json, problemAnswer, taggedAnswer } from '../answer.ts';
 import { explain } from '../explain.ts';
 import type { Call, HttpCaller, ServedParts } from '../routes.ts';
-import { isKnownTag } from '../rules/etag.ts';
 import { problem } from '../rules/problem.ts';
 import { readInput } from './read-input.ts';
 
@@ -75,10 +74,7 @@ function tagged(answer: HttpAnswer, ifNoneMatch: string | undefined): HttpAnswer
   const { at, ...rest } = document;
   const hash = createHash('sha256').update(JSON.stringify(rest)).digest('base64url').slice(0, 22);
   const etag = at === undefined ? `"${hash}"` : `W/"${hash}"`;
-  const headers = { ...answer.headers, etag };
-  return isKnownTag(ifNoneMatch, etag)
-    ? { ...answer, status: 304, body: '', headers }
-    : { ...answer, headers };
+  return taggedAnswer(answer, etag, ifNoneMatch);
 }
 
 function needsConfirmation({ name, description, command, undo = '' }: Operation): HttpAnswer {

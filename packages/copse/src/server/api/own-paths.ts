@@ -62,6 +62,7 @@ export const ownPaths: Readonly<Record<string, Json>> = {
       headers: { ETag: { description: 'For If-None-Match.', schema: text } },
       content: object({
         at: { type: 'integer' },
+        cursor: text,
         tasks: { type: 'array', items: { $ref: '#/components/schemas/Task' } },
       }),
     }),
@@ -74,7 +75,7 @@ export const ownPaths: Readonly<Record<string, Json>> = {
       '200',
       {
         headers: { ETag: { description: 'For If-None-Match.', schema: text } },
-        content: object({ at: { type: 'integer' }, records: { type: 'object' } }),
+        content: object({ at: { type: 'integer' }, cursor: text, records: { type: 'object' } }),
       },
     ),
   },

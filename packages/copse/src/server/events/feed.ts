@@ -2,9 +2,10 @@
  * The events of the board for all clients, from one follower. A client asks for what comes after its cursor and waits until it
  * has taken that, so a slow client costs no memory: older events are read from the board again.
  *
- * Invariants: recent events have consecutive numbers, the last of them is `latest`, all are of the present term.
+ * Invariants: recent events have consecutive numbers, the last of them is `latest`, the board lost none of them.
  */
 
+import { loadEnd } from '../../board/end.ts';
 import { followEvents } from '../../board/follow.ts';
 import type { Board } from '../../board/port.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
@@ -56,10 +57,8 @@ export class Feed {
   }
 
   static async open(board: Board, options: FeedOptions): Promise<Feed> {
-    // The term first: events of a later one come with a later number, and the follower tells of it.
-    const terms = await board.terms();
-    const latest = { term: terms.at(-1)?.term ?? 1, number: await board.lastEvent() };
-    return new Feed(board, options, latest, terms);
+    const { cursor, terms } = await loadEnd(board);
+    return new Feed(board, options, cursor, terms);
   }
 
   get latest(): Cursor {

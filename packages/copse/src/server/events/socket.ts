@@ -5,13 +5,11 @@
 
 import type { WebSocket } from 'ws';
 
+import { closeCodes } from './close-codes.ts';
 import type { StreamStart, Feed, StreamNews } from './feed.ts';
 import { type StreamClient, inTime, tellEvents } from './tell.ts';
 import { type Cursor, cursorText } from '../../board/rules/term.ts';
 import type { Policy } from '../../kernel/policy.ts';
-
-const GOING_AWAY = 1001;
-const TOO_SLOW = 4008;
 
 export async function streamAsFrames(
   feed: Feed,
@@ -32,8 +30,9 @@ export async function streamAsFrames(
       }),
     end(why) {
       stopAsking();
-      if (why === 'slow') socket.close(TOO_SLOW, 'slow: connect again with after=<the last cursor>');
-      else socket.close(GOING_AWAY, 'the server stops');
+      if (why === 'slow')
+        socket.close(closeCodes.tooMuch, 'slow: connect again with after=<the last cursor>');
+      else socket.close(closeCodes.stopping, 'the server stops');
       setTimeout(() => socket.terminate(), limits.farewellMs).unref();
     },
   };

@@ -41,7 +41,7 @@ export async function answerMcp(
     const headers = Object.entries(request.headers).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value] as [string, string]] : [],
     );
-    const asked = new Request(`${url()}/mcp`, { method: 'POST', headers });
+    const asked = new Request(`${url}/mcp`, { method: 'POST', headers });
     const answer = await transport.handleRequest(asked, { parsedBody: message });
     return { status: answer.status, type: 'application/json', body: await answer.text() };
   } finally {

@@ -18,8 +18,6 @@ export interface FoundOutput {
   readonly session: SessionId;
   readonly attempt: AttemptId;
   readonly name: { readonly log: LogName; readonly terminal: string };
-  /** The attempt has ended. */
-  readonly isOver: boolean;
   readonly from: OutputPosition | undefined;
 }
 
@@ -47,10 +45,10 @@ export async function findOutput(
     const why = state === undefined ? 'was deleted' : statusPredicate(state.status);
     fail('wrong_status', `No agent runs in a terminal: ${task} ${why}.`, `copse logs ${task}`);
   }
-  const { id, session, end } = attempt;
+  const { id, session } = attempt;
   const name = { log: { task, attempt: id, isOfRunner: false }, terminal: terminalName(task) };
   const key = `${view} ${id}`;
-  return { key, view, task, session, attempt: id, name, isOver: end !== null, from: positionIn(query) };
+  return { key, view, task, session, attempt: id, name, from: positionIn(query) };
 }
 
 function positionIn(query: ReadonlyMap<string, string>): OutputPosition | undefined {

@@ -3,6 +3,7 @@
  * is open, and each page reads on from its own offset. The agent can write the file, so it may also become shorter.
  */
 
+import type { Typed } from '../../processes/ports/terminal.ts';
 import type { AttemptLogs, LogName } from '../../agents/ports/logs.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type OutputNews, type OutputPosition, type OutputSource, WaitingReaders } from './source.ts';
@@ -54,18 +55,19 @@ export class LogSource implements OutputSource {
       }
       const bytes = this.#read(at);
       if (bytes.length > 0) return { kind: 'output', at, bytes };
-      if ((this.#looksAfterEnd ?? 0) > LAST_LOOKS) return { kind: 'ended', reason: 'Its attempt has ended.' };
+      if ((this.#looksAfterEnd ?? 0) > this.#limits.lastLooks)
+        return { kind: 'ended', reason: 'Its attempt has ended.' };
       await this.#waiting.untilWoken(signal);
     }
   }
 
-  type(): Promise<boolean> {
-    return Promise.resolve(false);
+  type(): Promise<Typed> {
+    return Promise.resolve('not_typed');
   }
 
   close(): void {
     clearInterval(this.#timer);
-    this.#looksAfterEnd = LAST_LOOKS + 1;
+    this.#looksAfterEnd = this.#limits.lastLooks + 1;
     this.#waiting.wakeAll();
   }
 
@@ -74,7 +76,7 @@ export class LogSource implements OutputSource {
     const isSame = size === this.#size;
     this.#size = size;
     if (this.#looksAfterEnd !== undefined) this.#looksAfterEnd = isSame ? this.#looksAfterEnd + 1 : 0;
-    if (!isSame || (this.#looksAfterEnd ?? 0) > LAST_LOOKS) this.#waiting.wakeAll();
+    if (!isSame || (this.#looksAfterEnd ?? 0) > this.#limits.lastLooks) this.#waiting.wakeAll();
   }
 
   /** A log that the agent made unreadable is shown as none: no request waits for it, and its error would end the server. */
@@ -94,5 +96,3 @@ export class LogSource implements OutputSource {
     return this.#piece.bytes;
   }
 }
-
-const LAST_LOOKS = 3;

@@ -58,7 +58,7 @@ export class Outputs {
     this.#options = options;
     const { board, parts, policy, onProblem } = options;
     this.#watch = new TakeOverWatch({ ...parts, board, onProblem, afterMs: policy.terminals.pageClosedMs });
-    void this.#watch.begin().catch(() => {});
+    void this.#watch.begin();
   }
 
   onEvent(event: BoardEvent): void {
@@ -91,8 +91,11 @@ export class Outputs {
     if (isTerminal) this.#watch.opened(found.session);
     try {
       const { task: id, session, attempt, view } = found;
+      // Its end may have been told before its source was there.
+      const { source } = opened;
+      if (source instanceof LogSource && (await board.get('attempt', attempt))?.end != null) source.endSoon();
       return await page.show({
-        source: opened.source,
+        source,
         from: found.from,
         about: { task: id, session, attempt, view },
         refuseTyping: () => this.#refuse(id, session),
@@ -120,7 +123,7 @@ export class Outputs {
     return refuseTyping(task, session, parts)?.refusal ?? null;
   }
 
-  #take({ key, attempt, name, view, isOver }: FoundOutput): OpenOutput | undefined {
+  #take({ key, attempt, name, view }: FoundOutput): OpenOutput | undefined {
     const { parts, policy } = this.#options;
     const { pages, sources } = policy.terminals;
     const known = this.#open.get(key);
@@ -138,7 +141,6 @@ export class Outputs {
                 ? new TerminalSource(parts.terminals, name.terminal, policy.terminals)
                 : new LogSource(parts.logs, name.log, policy.terminals),
           };
-    if (isOver && open.source instanceof LogSource) open.source.endSoon();
     this.#open.set(key, open);
     clearTimeout(open.closing);
     open.pages += 1;

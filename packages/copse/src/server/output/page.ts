@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 
 import type { Policy } from '../../kernel/policy.ts';
+import { closeCodes } from '../events/close-codes.ts';
 import { closeWhenSilent } from '../events/socket.ts';
 import { inTime } from '../events/tell.ts';
 import { type OutputFrame, type RefusedInput, newsFrames, refusedFrame, textFrame } from './frames.ts';
@@ -48,9 +49,9 @@ export class OutputPage {
     const typing = new Typing({
       limits: options.terminals,
       refuse: () => this.#shown?.refuseTyping() ?? Promise.resolve(NOT_OPEN),
-      type: async (bytes) => (await this.#shown?.source.type(bytes)) ?? false,
+      type: async (bytes) => (await this.#shown?.source.type(bytes)) ?? 'not_typed',
       reply: (frame) => this.#reply(frame),
-      tooMuch: () => this.#close(TOO_MUCH, 'too much input'),
+      tooMuch: () => this.#close(closeCodes.tooMuch, 'too much input'),
       nowMs: () => performance.now(),
     });
     socket.on('message', (data: Buffer, isBinary: boolean) =>
@@ -60,7 +61,7 @@ export class OutputPage {
 
   refuse(refusal: RefusedInput): void {
     this.#reply(refusedFrame(refusal));
-    this.#close(CANNOT_SHOW, refusal.code);
+    this.#close(closeCodes.refused, refusal.code);
   }
 
   /** Until the page is closed, the output ends, or the server stops. */
@@ -75,13 +76,13 @@ export class OutputPage {
       const sentMs = performance.now();
       if ((await this.#send(newsFrames(news))) === 'slow') return this.#endSlow();
       if (news.kind === 'ended') {
-        this.#close(NORMAL, 'ended');
+        this.#close(closeCodes.ended, 'ended');
         return 'stopped';
       }
       position = after(position, news);
       await this.#pace(news, sentMs);
     }
-    this.#close(GOING_AWAY, 'the server stops');
+    this.#close(closeCodes.stopping, 'the server stops');
     return 'stopped';
   }
 
@@ -102,12 +103,13 @@ export class OutputPage {
 
   /** A page that sends and does not read would fill the memory with answers. */
   #reply({ data, isBinary }: OutputFrame): void {
-    if (this.#socket.bufferedAmount > this.#options.server.batchBytes) this.#close(TOO_MUCH, 'too slow');
+    if (this.#socket.bufferedAmount > this.#options.server.batchBytes)
+      this.#close(closeCodes.tooMuch, 'too slow');
     else this.#socket.send(data, { binary: isBinary }, () => {});
   }
 
   #endSlow(): 'slow' {
-    this.#close(TOO_MUCH, 'slow: connect again with the last stream and offset');
+    this.#close(closeCodes.tooMuch, 'slow: connect again with the last stream and offset');
     return 'slow';
   }
 
@@ -117,11 +119,6 @@ export class OutputPage {
     setTimeout(() => this.#socket.terminate(), this.#options.server.farewellMs).unref();
   }
 }
-
-const NORMAL = 1000;
-const GOING_AWAY = 1001;
-const CANNOT_SHOW = 4004;
-const TOO_MUCH = 4008;
 
 const NOT_OPEN: RefusedInput = { code: 'too_early', reason: 'The terminal is not open yet.', next: [] };
 

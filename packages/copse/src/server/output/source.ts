@@ -1,5 +1,7 @@
 /** The output of one session, from which every page that shows it reads at its own speed. */
 
+import type { Typed } from '../../processes/ports/terminal.ts';
+
 /** `stream` names a series of offsets: the same offset of another stream is another byte. */
 export interface OutputPosition {
   readonly stream: string | null;
@@ -37,7 +39,7 @@ export interface OutputSource {
   /** What comes after the position, as soon as there is something. */
   read(position: OutputPosition, signal: AbortSignal): Promise<OutputNews>;
   /** False: it takes no input, or has ended. */
-  type(bytes: Uint8Array): Promise<boolean>;
+  type(bytes: Uint8Array): Promise<Typed>;
   close(): void;
 }
 

@@ -22,13 +22,27 @@ export class TakeOverWatch {
   /** Those whose pages this server had. */
   readonly #seen = new Set<SessionId>();
   readonly #timers = new Map<SessionId, NodeJS.Timeout>();
+  #beginning: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
   }
 
+  /** Again after a while if the board could not be read. */
   async begin(): Promise<void> {
+    try {
+      await this.#find();
+    } catch (error) {
+      if (this.#isClosed) return;
+      const { afterMs, onProblem } = this.#options;
+      onProblem(`Terminals to give back could not be looked for; retrying: ${String(error)}`);
+      this.#beginning = setTimeout(() => void this.begin(), afterMs);
+      this.#beginning.unref();
+    }
+  }
+
+  async #find(): Promise<void> {
     const { board } = this.#options;
     for (const { state } of await board.tasks({ statuses: ['in_progress'], order: 'urgent' }))
       if (state.status === 'in_progress' && !this.#pages.has(state.claim.session))
@@ -54,6 +68,7 @@ export class TakeOverWatch {
 
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#beginning);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }

@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Policy } from '../../kernel/policy.ts';
-import type { OpenTerminal, TerminalScreen, Terminals } from '../../processes/ports/terminal.ts';
+import type { OpenTerminal, TerminalScreen, Terminals, Typed } from '../../processes/ports/terminal.ts';
 import { OutputBuffer } from './buffer.ts';
 import { type OutputNews, type OutputPosition, type OutputSource, WaitingReaders } from './source.ts';
 
@@ -66,7 +66,7 @@ export class TerminalSource implements OutputSource {
     }
   }
 
-  type(bytes: Uint8Array): Promise<boolean> {
+  type(bytes: Uint8Array): Promise<Typed> {
     return this.#terminal.type(bytes);
   }
 

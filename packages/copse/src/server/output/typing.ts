@@ -3,17 +3,20 @@
  * before a take-over or after its end. Too much at once is refused as a whole: half of a pasted text would be worse than none.
  */
 
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { Typed } from '../../processes/ports/terminal.ts';
 import { type OutputFrame, type RefusedInput, parseTyped, refusedFrame, textFrame } from './frames.ts';
 
 export interface TypingParts {
   readonly limits: {
     readonly typedBytes: number;
     readonly typedBytesPerSecond: number;
+    readonly leastTypedBytes: number;
     readonly waitingInputs: number;
   };
   /** By the board; null when it may be passed on. */
   readonly refuse: () => Promise<RefusedInput | null>;
-  readonly type: (bytes: Uint8Array) => Promise<boolean>;
+  readonly type: (bytes: Uint8Array) => Promise<Typed>;
   readonly reply: (frame: OutputFrame) => void;
   /** Ends the connection of a page that sends more than it may. */
   readonly tooMuch: () => void;
@@ -61,16 +64,25 @@ export class Typing {
       return this.#refuse('busy', `At most ${limits.typedBytesPerSecond} bytes a second are typed.`, frame);
     const refusal = await refuse();
     if (refusal !== null) return reply(refusedFrame(refusal, input.id));
-    if (await type(bytes)) reply(textFrame({ kind: 'typed', id: input.id }));
-    else this.#refuse('wrong_status', 'The terminal has ended: not all of it was typed.', frame);
+    const typed = await type(bytes);
+    switch (typed) {
+      case 'typed':
+        return reply(textFrame({ kind: 'typed', id: input.id }));
+      case 'not_typed':
+        return this.#refuse('wrong_status', 'The terminal has ended: nothing was typed.', frame);
+      case 'unknown':
+        return this.#refuse('unknown', 'The terminal has ended: part of it may have been typed.', frame);
+      default:
+        return unreachable(typed);
+    }
   }
 
-  /** A small input counts as more than its bytes, because each is checked. */
   #hasRoom(bytes: number): boolean {
     const now = this.#parts.nowMs();
     if (now - this.#window.sinceMs >= SECOND_MS) this.#window = { sinceMs: now, bytes: 0 };
-    const counted = Math.max(bytes, LEAST_COUNTED);
-    if (this.#window.bytes + counted > this.#parts.limits.typedBytesPerSecond) return false;
+    const { leastTypedBytes, typedBytesPerSecond } = this.#parts.limits;
+    const counted = Math.max(bytes, leastTypedBytes);
+    if (this.#window.bytes + counted > typedBytesPerSecond) return false;
     this.#window.bytes += counted;
     return true;
   }
@@ -82,4 +94,3 @@ export class Typing {
 }
 
 const SECOND_MS = 1_000;
-const LEAST_COUNTED = 64;

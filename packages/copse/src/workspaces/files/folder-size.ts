@@ -9,27 +9,17 @@ import type { FolderSize } from '../ports/furnishing.ts';
 /** A system counts space in blocks of this size, whatever those of the disk are. */
 const BLOCK_BYTES = 512;
 
-/** Links are not followed. What cannot be read counts as nothing. */
-export function folderSize(folder: string, untilMs: number): FolderSize {
-  let bytes = 0;
-  for (const size of sizesIn(folder)) {
-    if (performance.now() > untilMs) return { bytes, isWhole: false };
-    bytes += size;
-  }
-  return { bytes, isWhole: true };
-}
-
-/** The same beside other work of this process; null when the time was up. */
-export async function folderSizeBeside(folder: string, untilMs: number): Promise<number | null> {
+/** Beside other work of this process. Links are not followed. What cannot be read counts as nothing. */
+export async function folderSize(folder: string, untilMs: number): Promise<FolderSize> {
   let bytes = 0;
   let entries = 0;
   for (const size of sizesIn(folder)) {
-    if (performance.now() > untilMs) return null;
+    if (performance.now() > untilMs) return { bytes, isWhole: false };
     bytes += size;
     entries += 1;
     if (entries % ENTRIES_AT_ONCE === 0) await breathe();
   }
-  return bytes;
+  return { bytes, isWhole: true };
 }
 
 const ENTRIES_AT_ONCE = 500;

@@ -22,7 +22,7 @@ import { listCommits } from '../../git/refs/list-commits.ts';
 import { beginningOf } from '../../git/worktrees/reflog.ts';
 import { identify } from '../../processes/identity.ts';
 import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
-import { folderSizeBeside } from '../files/folder-size.ts';
+import { folderSize } from '../files/folder-size.ts';
 import { dropRecord } from '../files/furnish-record.ts';
 import { taskBegunBy } from '../rules/naming.ts';
 import type { TaskLeftovers } from '../ports/leftovers.ts';
@@ -97,7 +97,10 @@ export function openLeftovers(dir: TrustedDir, teardowns?: string): TaskLeftover
     },
     measuring(forMs) {
       const untilMs = performance.now() + forMs;
-      return (folder) => folderSizeBeside(folder, untilMs);
+      return async (folder) => {
+        const { bytes, isWhole } = await folderSize(folder, untilMs);
+        return isWhole ? bytes : null;
+      };
     },
     locks: () =>
       namesIn(inHome('locks')).flatMap((name) => (name.startsWith('task-') ? parsed(name.slice(5)) : [])),

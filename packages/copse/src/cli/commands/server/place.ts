@@ -48,7 +48,9 @@ export async function placeOf(cli: Cli, options: PlaceOptions): Promise<ListenPl
       'copse serve --help # see --tls-cert and --behind-proxy',
     );
   const port = options.port === undefined ? USUAL_PORT : requirePort(options.port);
-  const names = [...(isWildcard(host) ? [] : [host]), ...(tls === null ? [] : namesOf(tls.cert))];
+  // In clear, others on the network could read what comes under its own name: there, only the proxy has names.
+  const hasOwnName = !isWildcard(host) && (tls !== null || isLoopbackName(host));
+  const names = [...(hasOwnName ? [host] : []), ...(tls === null ? [] : namesOf(tls.cert))];
   if (names.length === 0 && proxied.length === 0)
     fail('invalid', `${host} is no name for clients, and the certificate has none.`, 'copse serve --help');
   return { host, port, tls, proxied, names };

@@ -1,4 +1,5 @@
 import { isPerson } from '../../../board/rules/author.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 import { boardMark, requireRepository } from '../../../compose/open.ts';
 import { openServedBoard } from '../../../compose/board/serve.ts';
 import { asServer } from '../../../compose/board/who-runs.ts';
@@ -73,7 +74,7 @@ function keptOf(
   onProblem: (text: string) => void,
 ): NonNullable<ServerOptions['keptFor']> {
   const repository = requireRepository(cli).configFolder;
-  return (port) => keptTokens({ folder, repository, host, port, onProblem });
+  return (port, limits) => keptTokens({ folder, repository, host, port, limits, onProblem });
 }
 
 /** Without it, as on a full disk, the code still gives access. */
@@ -137,7 +138,10 @@ async function untilEnd(cli: Cli, server: RunningServer, signal: AbortSignal): P
   try {
     const isReplaced = await new Promise<boolean>((resolve, reject) => {
       signal.addEventListener('abort', () => resolve(false));
-      timer = setInterval(() => boardMark(repository) === mark || resolve(true), LOOK_EVERY_MS);
+      timer = setInterval(
+        () => boardMark(repository) === mark || resolve(true),
+        defaultPolicy.replacedBoard.lookEveryMs,
+      );
       server.ended.catch(reject);
       if (signal.aborted) resolve(false);
     });
@@ -146,8 +150,6 @@ async function untilEnd(cli: Cli, server: RunningServer, signal: AbortSignal): P
     clearInterval(timer);
   }
 }
-
-const LOOK_EVERY_MS = 2_000;
 
 async function start(options: ServerOptions, isNamed: boolean): Promise<RunningServer> {
   try {
