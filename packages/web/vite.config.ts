@@ -27,10 +27,17 @@ export default defineConfig({
     // Rules and the kernel only declare: what no page uses is left out with all that it imports.
     rolldownOptions: {
       treeshake: { moduleSideEffects: (id) => !id.includes('/packages/copse/src/') },
-      // Small files that most pages share are one file: it compresses better.
+      // Small files that most pages share are one file: it compresses better. Without the parts of buttons and dialogs, which the
+      // first paint of the board does not need.
       output: {
         codeSplitting: {
-          groups: [{ name: 'shared', test: /\/packages\/(copse\/src|web\/src\/parts)\//, minShareCount: 6 }],
+          groups: [
+            {
+              name: 'shared',
+              test: /\/packages\/(copse\/src|web\/src\/parts\/(?!(act|ask-first|dialog|perform|task-operations)\.))/,
+              minShareCount: 6,
+            },
+          ],
         },
       },
     },

@@ -20,21 +20,25 @@ describe('notifications of the browser', () => {
 
   test('come only after a person turned them on, and only for what newly needs a person while the page is not seen', async () => {
     await using served = await serveRepository(newRepository(area));
-    const { page } = await openPage(browser, served.server, '/board', {
+    const { page, faults } = await openPage(browser, served.server, '/board', {
       ...LAPTOP,
       permissions: ['notifications'],
     });
     // The browser shows them outside of the page, where a test cannot look: it keeps what it was asked to show.
-    await page.evaluate(() => {
+    await page.addInitScript(() => {
       globalThis.told = [];
       const Real = Notification;
       globalThis.Notification = class extends Real {
         constructor(title: string, options?: NotificationOptions) {
+          if (options?.body === 'Refused') throw new TypeError('Illegal constructor.');
           super(title, options);
           globalThis.told.push(`${title}: ${options?.body}`);
         }
       };
     });
+    // The code of the address is used up before.
+    await page.getByText('The board is empty.').waitFor();
+    await page.reload();
     const stuck = async (title: string) => {
       const { id } = await called<{ readonly id: string }>(served, 'POST /tasks', { body: { title } });
       await called(served, `POST /tasks/${id}/work`, { body: {} });
@@ -54,5 +58,22 @@ describe('notifications of the browser', () => {
     await expect
       .poll(() => page.evaluate(() => globalThis.told))
       .toEqual([`${id}: its agent asks for a decision: While it is not seen`]);
+    // Those that waited before the page was opened are not new, however late the board is read.
+    await page.addInitScript(() => {
+      Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
+    });
+    await page.route('**/snapshot/records', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByText('While it is seen').first().waitFor();
+    await stuck('Refused');
+    const last = await stuck('After it was opened');
+    await expect
+      .poll(() => page.evaluate(() => globalThis.told))
+      .toEqual([`${last}: its agent asks for a decision: After it was opened`]);
+    expect(faults).toStrictEqual([]);
+    await page.context().close();
   });
 });

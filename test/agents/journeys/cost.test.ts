@@ -126,6 +126,12 @@ test('adds up exactly, and names unknown costs', async () => {
     ['claude', 1_240, 12.501, false],
     ['codex', 900, null, true],
   ]);
+  const byBoth = await answer<Costs>(['cost', '--by', 'agent_day'], { ...here, env: { TZ: 'UTC' } });
+  expect(byBoth.rows.map(({ day, agent, dollars }) => [day, agent, dollars])).toEqual([
+    ['2026-03-01', 'claude', null],
+    ['2026-03-02', 'claude', 12.501],
+    ['2026-03-03', 'codex', null],
+  ]);
   // Whatever the rows are, they are of the same whole.
   expect(byAgent.total).toEqual(byTask.total);
   must(

@@ -56,7 +56,7 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['add', 'x', '--accept', ' '], 'An accept command cannot be empty'],
   [['list', '--status', 'reddy'], 'cancelled, not "reddy".'],
   [['stats', '--weeks', 'all'], '--weeks must be a whole number from 1 to 520, not "all".'],
-  [['cost', '--by', 'month'], '--by must be one of task, agent, day, not "month".'],
+  [['cost', '--by', 'month'], '--by must be one of task, agent, day, agent_day, not "month".'],
   [['move', 'TASK'], 'copse move needs --to <node>: the name or the id of a node.'],
   [
     ['ledger', 'add', 'note', 'x', '--task', 'TASK'],

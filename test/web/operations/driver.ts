@@ -27,8 +27,7 @@ export async function perform(
   const line = (await form.getByTestId('command').textContent()) ?? '';
   expect(line).toMatch(/^copse \w[^…]*$/);
   if (way === 'command line') {
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await leaveForm(page);
     return printedBy(line, at);
   }
   // A person reads what the form shows, so the form waits for it, too.
@@ -49,6 +48,18 @@ export async function perform(
   else await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   return text;
+}
+
+/** Escape asks first about what was typed. */
+export async function leaveForm(page: Page): Promise<void> {
+  await page.keyboard.press('Escape');
+  const throwAway = page.getByRole('button', { name: 'Throw it away' });
+  await expect
+    .poll(async () => {
+      if (await throwAway.isVisible()) await throwAway.click();
+      return page.getByRole('dialog').count();
+    })
+    .toBe(0);
 }
 
 async function fillByMouse(page: Page, name: string, fields: Fields): Promise<void> {

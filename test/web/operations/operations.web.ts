@@ -18,7 +18,7 @@ import { OwnTmux } from '../../support/server/output.ts';
 import { expectAccessible } from '../../support/server/page-checks.ts';
 import { serveRepository } from '../../support/server/served-repository.ts';
 import type { Served } from '../../support/server/served.ts';
-import { perform, ways } from './driver.ts';
+import { leaveForm, perform, ways } from './driver.ts';
 import { lifeOfATask } from './life-of-a-task.ts';
 import type { Step } from './step.ts';
 import { intake, machines, settings } from './surroundings.ts';
@@ -107,6 +107,5 @@ test('a form of the palette is accessible, says what is missing, and shows a ref
   await page.keyboard.press('Enter');
   await form.getByRole('alert').getByText('cp-none').first().waitFor();
   expect(await form.getByLabel('Task').inputValue()).toBe('cp-none');
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await leaveForm(page);
 });

@@ -235,6 +235,10 @@ describe('the shell', () => {
     await bar.getByRole('button', { name: 'More' }).tap();
     await expectAccessible(page);
     await page.getByRole('dialog').getByText('live').waitFor();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Notifications/ })
+      .waitFor();
     await page.getByRole('dialog').getByRole('link', { name: 'Health' }).tap();
     await page.waitForURL('**/health');
     await bar.getByRole('link', { name: 'Board' }).tap();

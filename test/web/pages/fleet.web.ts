@@ -110,6 +110,16 @@ describe('the fleet page', () => {
     await expectAccessible(phone.page);
     await shoot(phone.page, 'fleet-phone');
     expect([...faults, ...phone.faults]).toStrictEqual([]);
+    // A reading of a source that changed nothing is no event.
+    await page.waitForRequest('**/api/v1/sources*');
+    await page.route('**/api/v1/nodes*', (route) =>
+      route.fulfill({ status: 500, json: { detail: 'No disk.' } }),
+    );
+    const older = page.getByText(/^Could not be read anew since .*: No disk\./);
+    await older.waitFor();
+    await page.unroute('**/api/v1/nodes*');
+    await older.getByRole('button', { name: 'Try again' }).click();
+    await older.waitFor({ state: 'detached' });
     await page.context().close();
     await phone.page.context().close();
   });

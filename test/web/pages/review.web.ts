@@ -122,8 +122,13 @@ test('a comment begins where the file changes, and stays while the page scrolls 
   await expect.poll(() => field(page).inputValue()).toBe('vcj: why?');
   await page.reload();
   await expect.poll(() => field(page).inputValue()).toBe('vcj: why?');
+  // What is in the form is sent back too.
+  await page.getByRole('button', { name: 'Send back with 1 comment' }).waitFor();
+  const last = page.getByRole('spinbutton', { name: 'to', exact: true });
+  await last.fill('125');
+  await page.getByText('long.txt:123-125').waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Add the comment' }).click();
-  await page.getByText(/^Not sent yet · line 123 of commit/).waitFor();
+  await page.getByText(/^Not sent yet · lines 123 to 125 of commit/).waitFor();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Send back with 1 comment' }).waitFor();
   expect(faults).toStrictEqual([]);

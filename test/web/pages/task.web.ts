@@ -306,7 +306,7 @@ test('a task that is opened again shows what happened while another page was ope
   const id = await scene.add('Before', 'true');
   await using served = await serveRepository(scene.folder);
   const { page } = await openPage(browser, served.server, `/tasks/${id}`);
-  await page.getByRole('heading', { name: 'Before' }).waitFor();
+  await page.getByRole('heading', { name: 'Before', exact: true }).waitFor();
   await page.getByRole('link', { name: 'Board' }).click();
   await page.getByRole('link', { name: 'Before' }).waitFor();
   await printed(['edit', id, '--title', 'After'], scene.at);

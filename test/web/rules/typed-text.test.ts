@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { decideTyped } from '../../../packages/web/src/parts/typed-text.ts';
+import { decideTyped, leavesTerminal } from '../../../packages/web/src/parts/typed-text.ts';
 
 type Place = Parameters<typeof decideTyped>[1]['place'];
 
@@ -9,7 +9,7 @@ function stopped(keys: readonly (readonly [key: string, place: Place, atMs: numb
   let typedAtMs: number | undefined;
   let text = '';
   for (const [key, place, atMs] of keys) {
-    const decided = decideTyped(typedAtMs, { key, isCtrl: false, atMs, place });
+    const decided = decideTyped(typedAtMs, { key, isLeaving: false, atMs, place });
     ({ typedAtMs } = decided);
     if (decided.isStopped) text += key;
   }
@@ -80,4 +80,27 @@ test.each<[string, Parameters<typeof stopped>[0], string]>([
   ],
 ])('%s', (_, keys, expected) => {
   expect(stopped(keys)).toBe(expected);
+});
+
+type Modifier = 'Ctrl' | 'Alt' | 'Shift' | 'AltGraph';
+
+test.each<[string, string, string, readonly Modifier[], boolean]>([
+  ['Ctrl ]', ']', 'BracketRight', ['Ctrl'], true],
+  ['Ctrl and the key in its place', '¨', 'BracketRight', ['Ctrl'], true],
+  ['Ctrl Shift Escape', 'Escape', 'Escape', ['Ctrl', 'Shift'], true],
+  ['] with AltGr', ']', 'Digit9', ['AltGraph'], false],
+  ['] with AltGr that is reported as Ctrl Alt', ']', 'Digit9', ['Ctrl', 'Alt'], false],
+  ['] with AltGr and Ctrl', ']', 'Digit9', ['Ctrl', 'AltGraph'], false],
+  ['Escape', 'Escape', 'Escape', [], false],
+  [']', ']', 'BracketRight', [], false],
+])('%s leaves a terminal or is for its agent', (_, key, code, held, expected) => {
+  const pressed = {
+    key,
+    code,
+    ctrlKey: held.includes('Ctrl'),
+    altKey: held.includes('Alt'),
+    shiftKey: held.includes('Shift'),
+    getModifierState: (name: string) => (held as readonly string[]).includes(name),
+  };
+  expect(leavesTerminal(pressed)).toBe(expected);
 });

@@ -30,7 +30,7 @@ export function Act<N extends OperationName>(props: ActProps<N>) {
   const first = props.asksFirst ?? questionBefore(name);
   const [isBusy, perform] = usePerform();
   const question = useRef<HTMLDialogElement>(null);
-  const act = () => perform(name, input, props.done, props.onDone);
+  const act = () => perform(name, input, props.done, { onDone: props.onDone });
   return (
     <>
       <button

@@ -10,7 +10,10 @@ export function useAnnounce(): (text: string) => void {
 
 export function Announcer({ children }: PropsWithChildren) {
   const [text, setText] = useState('');
-  const announce = useCallback((said: string) => setText(said), []);
+  const announce = useCallback((said: string) => {
+    // The same text again is a change too, or a screen reader would be silent.
+    setText((before) => (before === said ? `${said}\u00a0` : said));
+  }, []);
   return (
     <AnnounceContext value={announce}>
       {children}

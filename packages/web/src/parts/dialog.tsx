@@ -1,6 +1,9 @@
-/** A native dialog that is open as long as it is on the page; Escape, a click beside it and its button close it. */
+/**
+ * A native dialog that is open as long as it is on the page; Escape, a click beside it and its button close it.
+ * Escape and the click do not close a form with text that was not sent: it says so, and offers to throw the text away.
+ */
 
-import { type PropsWithChildren, useEffect, useRef } from 'react';
+import { type PropsWithChildren, useEffect, useRef, useState } from 'react';
 
 import styles from './dialog.module.css';
 
@@ -9,10 +12,24 @@ interface DialogProps {
   readonly onClose: () => void;
   /** Its heading is part of the content. */
   readonly isBare?: boolean;
+  /** As wide as the window, for two texts side by side. */
+  readonly isWide?: boolean;
 }
 
-export function Dialog({ label, onClose, isBare = false, children }: PropsWithChildren<DialogProps>) {
+type TextField = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
+export function Dialog({
+  label,
+  onClose,
+  isBare = false,
+  isWide = false,
+  children,
+}: PropsWithChildren<DialogProps>) {
   const dialog = useRef<HTMLDialogElement>(null);
+  /** What each field of a form held before a person typed into it. */
+  const starts = useRef(new Map<TextField, string>());
+  const isPressedBeside = useRef(false);
+  const [isKept, setKept] = useState(false);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
@@ -22,19 +39,41 @@ export function Dialog({ label, onClose, isBare = false, children }: PropsWithCh
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
+  const leave = () => {
+    const hasText = [...starts.current].some(
+      ([field, start]) => field.isConnected && field.value.trim() !== start.trim(),
+    );
+    if (hasText) setKept(true);
+    else onClose();
+  };
   return (
     <dialog
       ref={dialog}
       className={styles.dialog}
+      data-wide={isWide}
       aria-label={label}
       onClose={onClose}
+      onFocus={({ target }) => {
+        if (isFormField(target) && !starts.current.has(target)) starts.current.set(target, target.value);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.nativeEvent.isComposing || event.defaultPrevented) return;
+        // The browser lets a page keep a dialog open for one Escape only, unless the key itself is taken.
+        event.preventDefault();
+        event.stopPropagation();
+        leave();
+      }}
       onCancel={(event) => {
         // Gone at once: the next key belongs to the page again.
         event.preventDefault();
-        onClose();
+        leave();
       }}
-      onClick={(event) => {
-        if (event.target === dialog.current) onClose();
+      onPointerDown={({ target }) => {
+        isPressedBeside.current = target === dialog.current;
+      }}
+      onClick={({ target }) => {
+        // A selection of text that is dragged past the edge ends in a click beside it too.
+        if (target === dialog.current && isPressedBeside.current) leave();
       }}
     >
       <div className={styles.content} data-bare={isBare}>
@@ -47,7 +86,25 @@ export function Dialog({ label, onClose, isBare = false, children }: PropsWithCh
           </header>
         )}
         {children}
+        {isKept && (
+          <p role="alert" className={styles.kept}>
+            What you typed was not sent.{' '}
+            <button type="button" onClick={onClose}>
+              Throw it away
+            </button>
+          </p>
+        )}
       </div>
     </dialog>
+  );
+}
+
+/** A search field is in no form: what is typed there is not worth a question. */
+function isFormField(target: EventTarget): target is TextField {
+  return (
+    (target instanceof HTMLInputElement ||
+      target instanceof HTMLTextAreaElement ||
+      target instanceof HTMLSelectElement) &&
+    target.form !== null
   );
 }

@@ -1,9 +1,9 @@
 /** A page before its first answer, without anything to show, and after a refusal. */
 
-import type { ReactNode } from 'react';
+import { type ReactNode, Suspense, lazy } from 'react';
 
 import { Problem } from '../api/problem.ts';
-import { useConnection, useDesk } from '../store/hooks.tsx';
+import { type AnyAnswer, useConnection, useDesk } from '../store/hooks.tsx';
 import styles from './page-state.module.css';
 
 export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -34,6 +34,22 @@ export function Refused({ problem, onAgain }: { readonly problem: Problem; reado
         Try again
       </button>
     </section>
+  );
+}
+
+const nothing = { default: () => null };
+/** Apart from the script of the first page, which seldom needs it. */
+const Older = lazy(() => import('./older.tsx').catch(() => nothing));
+
+/** What the page shows is older than it looks: a later reading failed. */
+export function NotAnew({ answers }: { readonly answers: readonly AnyAnswer[] }) {
+  const failed = answers.filter(({ error, data }) => error && data);
+  return (
+    failed.length > 0 && (
+      <Suspense>
+        <Older failed={failed} />
+      </Suspense>
+    )
   );
 }
 

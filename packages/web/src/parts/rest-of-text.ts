@@ -4,7 +4,7 @@
  * a text, it reaches nothing.
  */
 
-import { decideTyped } from './typed-text.ts';
+import { decideTyped, leavesTerminal } from './typed-text.ts';
 
 /** A field that a person chose gets its text. */
 const FIELD = 'input, textarea, select, [contenteditable]';
@@ -16,8 +16,9 @@ export function guardRestOfText(): () => void {
     const target = event.target instanceof Element ? event.target : document.body;
     const inField = target.matches(FIELD) ? 'field' : 'page';
     const place = target.closest('.xterm') === null ? inField : 'terminal';
-    const { key, ctrlKey, timeStamp } = event;
-    const decided = decideTyped(typedAtMs, { key, isCtrl: ctrlKey, atMs: timeStamp, place });
+    const { key, timeStamp } = event;
+    const isLeaving = leavesTerminal(event);
+    const decided = decideTyped(typedAtMs, { key, isLeaving, atMs: timeStamp, place });
     ({ typedAtMs } = decided);
     if (!decided.isStopped) return;
     event.stopPropagation();

@@ -61,7 +61,11 @@ function tokenOnce(): Promise<string | undefined> {
 }
 
 function inside(token: string, onOut: (problem: Error) => void): Entry {
+  let isOut = false;
   const client = new Client(token, () => {
+    // A late refusal must not end the access that a person has again.
+    if (isOut) return;
+    isOut = true;
     live.refused();
     stopSharing();
     forgetToken();

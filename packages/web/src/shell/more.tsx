@@ -1,10 +1,11 @@
-/** On a phone: the pages that have no place in the bar, search, keys and the connection. */
+/** On a phone: the pages that have no place in the bar, search, keys, notifications and the connection. */
 
 import { Link } from 'wouter';
 
 import { Dialog } from '../parts/dialog.tsx';
 import { ConnectionMark } from './connection.tsx';
 import { Icon } from './icons.tsx';
+import { NoticeButton } from './notices.tsx';
 import { isFirst, pageEntries } from './pages.ts';
 import type { Opened } from './shell.tsx';
 import styles from './shell.module.css';
@@ -34,6 +35,7 @@ export function More({ onOpen, onClose }: MoreProps) {
         <button type="button" className={styles.tool} onClick={() => onOpen('help')}>
           Keys
         </button>
+        <NoticeButton />
       </div>
       <ConnectionMark />
     </Dialog>

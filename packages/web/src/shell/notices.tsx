@@ -1,6 +1,6 @@
 /** Notifications of the browser for what needs a person. Off until a person asks for them; only while the page is not seen. */
 
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useSyncExternalStore } from 'react';
 import { useLocation } from 'wouter';
 
 import { useDesk } from '../store/hooks.tsx';
@@ -11,14 +11,26 @@ import styles from './shell.module.css';
 
 const KEY = 'copse.notices';
 
-export function NoticeSwitch() {
-  const [isOn, setOn] = useState(wantsNotices);
-  useNotices(isOn);
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Once for the page: it shows the notifications too. */
+export function NoticeSwitch(): ReactNode {
+  useNotices(useSyncExternalStore(subscribe, wantsNotices));
+  return <NoticeButton />;
+}
+
+export function NoticeButton() {
+  const isOn = useSyncExternalStore(subscribe, wantsNotices);
   if (!('Notification' in globalThis)) return null;
   const turn = async () => {
     const isWanted = !isOn && (await Notification.requestPermission()) === 'granted';
     localStorage.setItem(KEY, isWanted ? 'on' : 'off');
-    setOn(isWanted);
+    for (const listener of listeners) listener();
   };
   return (
     <button type="button" className={styles.tool} aria-pressed={isOn} onClick={() => void turn()}>
@@ -40,22 +52,37 @@ function useNotices(isOn: boolean): void {
   const [, go] = useLocation();
   useEffect(() => {
     if (!isOn) return undefined;
-    let known = new Set(needingIn(live.now.world).map(({ key }) => key));
+    const keysNow = () => new Set(needingIn(live.now.world).map(({ key }) => key));
+    // Before the first snapshot the page knows of no task, and all that wait already would seem new.
+    let known = live.isRead ? keysNow() : undefined;
     return live.subscribe((events) => {
+      if (known === undefined) {
+        if (live.isRead) known = keysNow();
+        return;
+      }
       if (events.length === 0) return;
+      const before = known;
       const needing = needingIn(live.now.world);
-      const fresh = needing.filter(({ key }) => !known.has(key));
+      const fresh = needing.filter(({ key }) => !before.has(key));
       known = new Set(needing.map(({ key }) => key));
       if (document.visibilityState === 'visible') return;
-      for (const { task, title, text } of fresh) {
-        const notice = new Notification(`${task}: ${text}`, { body: title, tag: task });
-        notice.addEventListener('click', () => {
+      for (const one of fresh)
+        notify(one)?.addEventListener('click', () => {
           window.focus();
           go('/inbox');
         });
-      }
     });
   }, [isOn, live, go]);
+}
+
+/** Chrome on Android shows notifications of service workers only, and refuses this one. */
+function notify({ task, title, text }: Needing): Notification | undefined {
+  try {
+    return new Notification(`${task}: ${text}`, { body: title, tag: task });
+  } catch (error) {
+    console.warn('This browser shows no notification of a page.', error);
+    return undefined;
+  }
 }
 
 interface Needing {

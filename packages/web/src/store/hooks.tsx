@@ -57,6 +57,12 @@ export function useEventNumber(): number {
 
 export type Answer<N extends OperationName> = UseQueryResult<OutputOf<N>, Problem>;
 
+/** What a page needs of an answer, whatever it is about. */
+export type AnyAnswer = Pick<
+  UseQueryResult<unknown, Problem>,
+  'data' | 'error' | 'dataUpdatedAt' | 'refetch'
+>;
+
 /**
  * The answer of an operation that reads. It is asked again after events that concern it, at most twice a second. One question at a
  * time: a slow answer is waited for, and then asked for again if something happened since its question was sent.

@@ -55,6 +55,7 @@ export class Live {
   #tries = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #isStarted = false;
+  readonly #ended = new AbortController();
 
   constructor(client: Client) {
     this.#client = client;
@@ -92,23 +93,28 @@ export class Live {
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    addEventListener('online', () => this.hurry());
+    const { signal } = this.#ended;
+    addEventListener('online', () => this.hurry(), { signal });
     // The connection may be to this very machine, and go on: it is retried at once.
-    addEventListener('offline', () => {
+    const onOffline = () => {
       if (this.#connection === 'live') this.#later();
-    });
-    document.addEventListener('visibilitychange', () => {
+    };
+    addEventListener('offline', onOffline, { signal });
+    const onSeen = () => {
       // A frame that was asked for while the page was seen comes only when it is seen again.
       if (document.visibilityState === 'hidden') this.#apply();
       else this.#leaveSilent(SILENT_WHEN_SEEN_MS);
       if (document.visibilityState === 'visible') this.hurry();
-    });
-    setInterval(() => this.#leaveSilent(SILENT_MS), LOOK_MS);
+    };
+    document.addEventListener('visibilitychange', onSeen, { signal });
+    const looks = setInterval(() => this.#leaveSilent(SILENT_MS), LOOK_MS);
+    signal.addEventListener('abort', () => clearInterval(looks));
     void this.#connect();
   }
 
-  /** The server refused the token: only a person can go on from there. */
+  /** The server refused the token: a person goes on from there, with another one of these. */
   refused(): void {
+    this.#ended.abort();
     clearTimeout(this.#retry);
     this.#attempt = undefined;
     this.#say('refused');
@@ -230,7 +236,13 @@ export class Live {
   }
 
   #tell(events: readonly NumberedEvent[], isAnew = false): void {
-    for (const listener of this.#listeners) listener(events, isAnew);
+    for (const listener of this.#listeners)
+      try {
+        listener(events, isAnew);
+      } catch (error) {
+        // The others must not miss these events, which do not come again.
+        reportError(error);
+      }
   }
 }
 

@@ -8,7 +8,7 @@ import { type Usage, addUsage, noUsage, tokensOf } from '../../kernel/usage.ts';
 import type { Context } from '../../board/context.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 
-export const costGroups = ['task', 'agent', 'day'] as const;
+export const costGroups = ['task', 'agent', 'day', 'agent_day'] as const;
 export type CostGroup = (typeof costGroups)[number];
 
 export interface CostQuery {
@@ -28,7 +28,7 @@ export interface Cost {
 }
 
 export interface CostRow extends Cost {
-  /** The id of a task, the name of an agent, or a day. */
+  /** The id of a task, the name of an agent, a day, or a day and after a space the name of an agent. */
   readonly key: string;
   /** Null for agents, days and deleted tasks. */
   readonly title: string | null;
@@ -51,7 +51,9 @@ export async function loadCosts({ board }: Context, query: CostQuery): Promise<C
     const session = event.type === 'session.used' ? sessions.get(event.id) : undefined;
     if (event.type !== 'session.used' || session === undefined) continue;
     if ((since !== null && event.at < since) || (wanted && !wanted.has(session.task))) continue;
-    const key = { task: session.task, agent: session.agent, day: dayOf(event.at) }[by];
+    const { task, agent } = session;
+    const day = dayOf(event.at);
+    const key = { task, agent, day, agent_day: `${day} ${agent}` }[by];
     const sum = sums.get(key) ?? new Sum();
     sums.set(key, sum);
     // Events during a turn have no dollars yet: only a session without any is unknown.
@@ -63,7 +65,7 @@ export async function loadCosts({ board }: Context, query: CostQuery): Promise<C
     const title = by === 'task' ? ((await board.get('task', key))?.title ?? null) : null;
     rows.push({ key, title, ...sum.cost() });
   }
-  return { rows: rows.toSorted(by === 'day' ? byKey : byCost), total: total.cost() };
+  return { rows: rows.toSorted(by === 'day' || by === 'agent_day' ? byKey : byCost), total: total.cost() };
 }
 
 class Sum {

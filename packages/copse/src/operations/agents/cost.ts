@@ -52,7 +52,10 @@ interface KeyView {
 }
 
 function keyView(by: CostGroup, key: string, title: string | null): KeyView {
-  return by === 'task' ? { task: key, title } : { [by]: key };
+  if (by === 'task') return { task: key, title };
+  if (by !== 'agent_day') return { [by]: key };
+  const [day = '', ...agent] = key.split(' ');
+  return { day, agent: agent.join(' ') };
 }
 
 function costView({ usage, isUnknownInPart, sessions }: Cost) {

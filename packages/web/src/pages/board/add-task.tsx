@@ -6,7 +6,8 @@ import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { formatPriority } from '../../../../copse/src/tasks/rules/priority.ts';
 import type { InputOf } from '../../api/operations.ts';
-import { Problem } from '../../api/problem.ts';
+import { asProblem } from '../../api/as-problem.ts';
+import type { Problem } from '../../api/problem.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useToast } from '../../parts/toasts.tsx';
 import { useDesk, useRecords } from '../../store/hooks.tsx';
@@ -49,8 +50,7 @@ export default function AddTask({ agents, onClose }: AddTaskProps) {
       onClose();
       toast({ text: `Added ${id}.`, next: [`copse show ${id}`] });
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      setProblem(error);
+      setProblem(asProblem(error));
     } finally {
       setBusy(false);
     }

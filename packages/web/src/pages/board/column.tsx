@@ -1,6 +1,6 @@
 /** One column: its cards, and what may be dropped on it. */
 
-import { type ReactElement, type RefCallback, memo, useState } from 'react';
+import { type ReactElement, memo, useCallback, useState } from 'react';
 import { VList, type VListHandle } from 'virtua';
 
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
@@ -11,7 +11,7 @@ import { type Column, columnTitles } from './columns.ts';
 interface ColumnProps {
   readonly column: Column;
   readonly tasks: readonly TaskSummary[];
-  readonly handle: RefCallback<VListHandle>;
+  readonly keep: (column: Column, handle: VListHandle | null) => void;
   readonly card: (task: TaskSummary) => ReactElement;
   readonly onDrop: (task: string, column: Column, over: string | undefined) => void;
   readonly isFiltered: boolean;
@@ -29,8 +29,9 @@ const EMPTY: Readonly<Record<Column, string>> = {
 };
 
 export const ColumnOfCards = memo(function ColumnOfCards(props: ColumnProps) {
-  const { column, tasks, handle, card, onDrop, isFiltered } = props;
+  const { column, tasks, keep, card, onDrop, isFiltered } = props;
   const [isOver, setOver] = useState(false);
+  const handle = useCallback((list: VListHandle | null) => keep(column, list), [keep, column]);
   return (
     <section
       className={styles.column}

@@ -78,7 +78,7 @@ function changesBetween(before: TaskMap, tasks: TaskMap): ReadonlyMap<string, Ta
   return before.size + added === tasks.size ? changed : undefined;
 }
 
-function allInColumns(tasks: TaskMap): TasksInColumns {
+export function allInColumns(tasks: TaskMap): TasksInColumns {
   const found: Record<Column, TaskSummary[]> = { needs: [], ready: [], working: [], landing: [], done: [] };
   for (const task of tasks.values()) found[columnOf(task)].push(task);
   for (const column of columns) found[column].sort(orders[column]);

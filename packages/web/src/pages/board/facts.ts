@@ -5,14 +5,15 @@
 
 import { useMemo } from 'react';
 
-import { type Session, reportedPhase } from '../../../../copse/src/agents/rules/session/session.ts';
+import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import { reasonLine } from '../../../../copse/src/explain/rules/reason.ts';
 import { delayText, doneText, statusTexts } from '../../../../copse/src/explain/rules/status.ts';
 import type { Timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { named } from '../../../../copse/src/kernel/text.ts';
 import { type TaskSummary, suggestCommands } from '../../../../copse/src/tasks/rules/task.ts';
 import type { OutputOf } from '../../api/operations.ts';
-import { useAnswer } from '../../store/hooks.tsx';
+import { phaseWord } from '../../parts/status-word.ts';
+import { type AnyAnswer, useAnswer } from '../../store/hooks.tsx';
 
 export interface CardFacts {
   readonly why?: string;
@@ -25,7 +26,7 @@ export interface RadarMark {
   readonly others: readonly string[];
 }
 
-export type FactsOfTasks = ReadonlyMap<string, CardFacts>;
+type FactsOfTasks = ReadonlyMap<string, CardFacts>;
 
 /** Only the most urgent of the ready ones are looked at, as in `copse status`. */
 const READY = 50;
@@ -35,7 +36,13 @@ const RADAR_MS = 4_000;
 
 type Overview = OutputOf<'board.status'>;
 
-export function useFacts(): { readonly facts: FactsOfTasks; readonly overview: Overview | undefined } {
+interface Facts {
+  readonly facts: FactsOfTasks;
+  readonly overview: Overview | undefined;
+  readonly answers: readonly AnyAnswer[];
+}
+
+export function useFacts(): Facts {
   const status = useAnswer(
     'board.status',
     { readyLimit: READY },
@@ -50,7 +57,7 @@ export function useFacts(): { readonly facts: FactsOfTasks; readonly overview: O
     { about: ['task', 'landing'], mostEveryMs: RADAR_MS },
   );
   const facts = useMemo(() => factsOf(status.data, list.data), [status.data, list.data]);
-  return { facts, overview: status.data };
+  return { facts, overview: status.data, answers: [status, list] };
 }
 
 function factsOf(overview: Overview | undefined, listed: OutputOf<'task.list'> | undefined): FactsOfTasks {
@@ -114,7 +121,5 @@ export function isAsking(session: Session | undefined): boolean {
 }
 
 export function phaseOf(session: Session | undefined): string | null {
-  return session?.state.life === 'live'
-    ? (reportedPhase(session.state.phase)?.replaceAll('_', ' ') ?? null)
-    : null;
+  return session?.state.life === 'live' ? phaseWord(session.state.phase) : null;
 }

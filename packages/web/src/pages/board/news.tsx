@@ -27,9 +27,18 @@ const MOST = 20;
 const LOOKED_AT = 200;
 
 export default function News() {
-  const { news, isRead } = useNews();
+  const { news, isRead, problem, again } = useNews();
   const tasks = useRecords('task');
   // Its place is kept: what is above must not move when the first comes.
+  if (news.length === 0 && problem !== undefined)
+    return (
+      <p className={styles.news}>
+        {`The news could not be read: ${problem} `}
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      </p>
+    );
   if (news.length === 0)
     return (
       <p className={styles.news}>{isRead && 'No news yet: crashes, questions and landings appear here.'}</p>
@@ -57,10 +66,20 @@ function timeText(at: number): string {
   return isToday ? new Date(at).toLocaleTimeString(undefined, time) : momentText(new Date(at).toISOString());
 }
 
-function useNews(): { readonly news: readonly NumberedEvent[]; readonly isRead: boolean } {
+interface NewsRead {
+  readonly news: readonly NumberedEvent[];
+  readonly isRead: boolean;
+  /** Why the events of before could not be read. */
+  readonly problem: string | undefined;
+  readonly again: () => void;
+}
+
+function useNews(): NewsRead {
   const { client, live } = useDesk();
   const [news, setNews] = useState<readonly NumberedEvent[]>([]);
   const [isRead, setRead] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const [tries, setTries] = useState(0);
   useEffect(() => {
     const add = (events: readonly NumberedEvent[]) => {
       const found = events.filter(({ event }) => MARKS[event.type] !== undefined);
@@ -78,12 +97,14 @@ function useNews(): { readonly news: readonly NumberedEvent[]; readonly isRead: 
         add(events.map((viewed) => ({ number: viewed.number, event: readEventView(viewed) })));
       setRead(true);
     };
-    // The cards above say what is true now; the news begin with the next event.
-    readOn().catch(() => {});
+    setProblem(undefined);
+    readOn().catch((error: unknown) => {
+      if (!before.signal.aborted) setProblem(error instanceof Error ? error.message : String(error));
+    });
     return () => {
       stop();
       before.abort();
     };
-  }, [client, live]);
-  return { news, isRead };
+  }, [client, live, tries]);
+  return { news, isRead, problem, again: () => setTries((count) => count + 1) };
 }

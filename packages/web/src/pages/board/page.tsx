@@ -1,15 +1,23 @@
 /** All tasks: what needs a person, what is ready, worked on, landing and done. Live; thousands of tasks stay fluent. */
 
-import { type ReactNode, Suspense, lazy, useMemo, useRef, useState } from 'react';
+import {
+  type ReactNode,
+  Suspense,
+  lazy,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { VList, type VListHandle } from 'virtua';
 
 import type { Session } from '../../../../copse/src/agents/rules/session/session.ts';
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
-import { usePerform } from '../../parts/perform.ts';
 import { useNow } from '../../parts/now.ts';
-import { Empty, NotReadYet } from '../../parts/page-state.tsx';
+import { Empty, NotAnew, NotReadYet } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';
-import { useIsRead, useRecords } from '../../store/hooks.tsx';
+import { useDesk, useIsRead, useRecords } from '../../store/hooks.tsx';
 import styles from './board.module.css';
 import { Card } from './card.tsx';
 import { ColumnOfCards } from './column.tsx';
@@ -30,7 +38,7 @@ export default function BoardPage() {
   const all = usePlaced(tasks);
   const found = useAskingFirst(useFiltered(all, filters, sessions), sessions);
   const agents = useMemo(() => agentsOf(all, sessions), [all, sessions]);
-  const { facts, overview } = useFacts();
+  const { facts, overview, answers } = useFacts();
   const now = useNow();
   const search = useRef<HTMLInputElement>(null);
   const lists = useRef(new Map<string, VListHandle>());
@@ -45,21 +53,24 @@ export default function BoardPage() {
     toggleView: () => change({ view: isList ? 'columns' : 'list' }),
   });
   const { drop, asked } = useDrop(tasks);
-  const cardOf = (task: TaskSummary, isRow = false) => (
-    <Card
-      key={task.id}
-      task={task}
-      session={task.session === null ? undefined : sessions.get(task.session)}
-      agent={agentOf(task, sessions)}
-      facts={facts.get(task.id) ?? NO_FACTS}
-      now={now}
-      isRow={isRow}
-    />
+  const cardOf = useCallback(
+    (task: TaskSummary, isRow = false) => (
+      <Card
+        key={task.id}
+        task={task}
+        session={task.session === null ? undefined : sessions.get(task.session)}
+        agent={agentOf(task, sessions)}
+        facts={facts.get(task.id) ?? NO_FACTS}
+        now={now}
+        isRow={isRow}
+      />
+    ),
+    [sessions, facts, now],
   );
-  const keep = (name: string) => (handle: VListHandle | null) => {
+  const keep = useCallback((name: string, handle: VListHandle | null) => {
     if (handle) lists.current.set(name, handle);
     else lists.current.delete(name);
-  };
+  }, []);
   return (
     <div className={styles.board}>
       <FilterBar
@@ -69,6 +80,7 @@ export default function BoardPage() {
         search={search}
         onAdd={() => setAdding(true)}
       />
+      <NotAnew answers={answers} />
       {tasks.size > 0 && overview?.noAgents && (
         <p className={styles.banner}>
           {overview.noAgents.text} <code>{overview.noAgents.command}</code>
@@ -92,7 +104,7 @@ export default function BoardPage() {
               key={column}
               column={column}
               tasks={found[column]}
-              handle={keep(column)}
+              keep={keep}
               card={cardOf}
               onDrop={drop}
               isFiltered={isFiltered(filters)}
@@ -105,7 +117,7 @@ export default function BoardPage() {
           {inList.length === 0 ? (
             <p className={styles.none}>No task matches.</p>
           ) : (
-            <VList ref={keep('list')} data={inList}>
+            <VList ref={(handle) => keep('list', handle)} data={inList}>
               {(task) => cardOf(task, true)}
             </VList>
           )}
@@ -160,12 +172,18 @@ function NoTasks({ onAdd }: { readonly onAdd: () => void }) {
 
 function useDrop(tasks: ReadonlyMap<string, TaskSummary>) {
   const toast = useToast();
-  const [, perform] = usePerform();
+  const { client } = useDesk();
   const [asked, ask] = useState<ReactNode>(null);
   const dropped = async (id: string, column: Column, over = '') => {
     // Few cards are dragged; the first one loads it.
     const { dropCard } = await import('./drop-card.tsx');
-    dropCard(tasks.get(id), column, tasks.get(over), { toast, perform, ask });
+    dropCard(tasks.get(id), column, tasks.get(over), { client, toast, ask });
   };
-  return { drop: (...given: Parameters<typeof dropped>) => void dropped(...given), asked };
+  const latest = useRef(dropped);
+  useLayoutEffect(() => {
+    latest.current = dropped;
+  });
+  // Always the same one: another one would draw every column anew.
+  const drop = useCallback((...given: Parameters<typeof dropped>) => void latest.current(...given), []);
+  return { drop, asked };
 }

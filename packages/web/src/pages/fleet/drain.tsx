@@ -1,11 +1,11 @@
 /** Before a machine is drained: what would move, and where to. */
 
-import { useEffect, useRef } from 'react';
-
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { Act } from '../../parts/act.tsx';
+import { withCommand } from '../../parts/command-line.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Loading, Refused } from '../../parts/page-state.tsx';
+import { usePerform } from '../../parts/perform.ts';
 import { useAnswer } from '../../store/hooks.tsx';
 import styles from './fleet.module.css';
 import type { Node } from './machine.tsx';
@@ -16,14 +16,20 @@ interface DialogProps {
 }
 
 export function Drain({ node, onClose }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const [, perform] = usePerform();
   const answer = useAnswer('node.preview_drain', { node: node.id }, { about: ['task', 'node'] });
   const tasks = answer.data?.tasks;
   const command = `copse node drain ${shellWord(node.name)}`;
+  const drain = () => {
+    // A refusal appears beside the page, which an open dialog would cover.
+    onClose();
+    perform('node.drain', { node: node.id }, () => ({
+      text: `${node.name} takes no new work.`,
+      next: [`copse node resume ${shellWord(node.name)}`],
+    }));
+  };
   return (
-    <dialog ref={dialog} className={styles.dialog} aria-label={`Drain ${shown(node.name)}`} onClose={onClose}>
-      <h2>Drain {shown(node.name)}?</h2>
+    <Dialog label={`Drain ${shown(node.name)}`} onClose={onClose}>
       <p>It takes no new work. Its running tasks end, or move to another machine.</p>
       {tasks === undefined && answer.error && (
         <Refused problem={answer.error} onAgain={() => void answer.refetch()} />
@@ -40,23 +46,14 @@ export function Drain({ node, onClose }: DialogProps) {
       </ul>
       <code>{shown(command)}</code>
       <div className={styles.buttons}>
-        <Act
-          name="node.drain"
-          input={{ node: node.id }}
-          label="Drain"
-          command={command}
-          done={() => ({
-            text: `${node.name} takes no new work.`,
-            next: [`copse node resume ${shellWord(node.name)}`],
-          })}
-          onDone={() => dialog.current?.close()}
-          isMain
-        />
-        <button type="button" onClick={() => dialog.current?.close()}>
+        <button type="button" data-main="true" {...withCommand(command)} onClick={drain}>
+          Drain
+        </button>
+        <button type="button" onClick={onClose}>
           Leave it
         </button>
       </div>
-    </dialog>
+    </Dialog>
   );
 }
 

@@ -8,6 +8,7 @@ import type { OutputOf } from '../../api/operations.ts';
 import { Act } from '../../parts/act.tsx';
 import { withCommand } from '../../parts/command-line.ts';
 import { momentText } from '../../parts/moment.ts';
+import { phaseWord } from '../../parts/status-word.ts';
 import { Drain } from './drain.tsx';
 import styles from './fleet.module.css';
 import { Rename } from './rename.tsx';
@@ -72,7 +73,7 @@ export function Machine({ node, running }: MachineProps) {
 }
 
 function doing(one: Running | undefined): string {
-  const phase = one?.phase?.replaceAll('_', ' ');
+  const phase = phaseWord(one?.phase ?? null);
   return [one && shown(one.agent), phase].filter(Boolean).join(' · ');
 }
 

@@ -1,7 +1,7 @@
 /** The machines that share the board, and what starts work on them by time or from outside. */
 
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
+import { Empty, Loading, NotAnew, Refused } from '../../parts/page-state.tsx';
 import { type Answer, useAnswer } from '../../store/hooks.tsx';
 import { Machine } from './machine.tsx';
 import { Jobs } from './jobs.tsx';
@@ -9,14 +9,14 @@ import { Schedules } from './schedules.tsx';
 import { Sources } from './sources.tsx';
 import styles from './fleet.module.css';
 
-/** Silence is no event. */
+/** Neither silence nor a reading of a source that changed nothing is an event. */
 const LOOK_AGAIN_MS = 5_000;
 
 export default function FleetPage() {
   const machines = useAnswer('node.list', {}, { about: ['node', 'task'], everyMs: LOOK_AGAIN_MS });
   const agents = useAnswer('agent.list', {}, { about: ['session', 'task'] });
   const schedules = useAnswer('schedule.list', {}, { about: ['schedule', 'task'] });
-  const sources = useAnswer('source.list', {}, { about: ['item'] });
+  const sources = useAnswer('source.list', {}, { about: ['item'], everyMs: LOOK_AGAIN_MS });
   const jobs = useAnswer('job.list', {}, { about: ['task'] });
   const all = [machines, agents, schedules, sources, jobs];
   const isAway = all.every(({ isLoadingError }) => isLoadingError);
@@ -33,6 +33,7 @@ export default function FleetPage() {
         />
       ) : (
         <>
+          <NotAnew answers={all} />
           <Machines answer={machines} agents={agents} />
           <Schedules answer={schedules} />
           <Sources answer={sources} />

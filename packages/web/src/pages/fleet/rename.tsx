@@ -1,7 +1,8 @@
-import { useEffect, useId, useRef, useState } from 'react';
+import { useId, useState } from 'react';
 
 import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { shown } from '../../../../copse/src/kernel/text.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { usePerform } from '../../parts/perform.ts';
 import styles from './fleet.module.css';
 import type { Node } from './machine.tsx';
@@ -12,24 +13,18 @@ interface RenameProps {
 }
 
 export function Rename({ node, onClose }: RenameProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const field = useId();
   const [name, setName] = useState(node.name);
   const [isBusy, perform] = usePerform();
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog
-      ref={dialog}
-      className={styles.dialog}
-      aria-label={`Rename ${shown(node.name)}`}
-      onClose={onClose}
-    >
+    <Dialog label={`Rename ${shown(node.name)}`} onClose={onClose}>
       <form
+        className={styles.ask}
         onSubmit={(event) => {
           event.preventDefault();
           if (isBusy) return;
           // A refusal appears beside the page, which an open dialog would cover.
-          dialog.current?.close();
+          onClose();
           const done = () => ({ text: `The machine is called ${shown(name)} now.` });
           perform('node.rename', { node: node.id, name }, done);
         }}
@@ -41,11 +36,11 @@ export function Rename({ node, onClose }: RenameProps) {
           <button type="submit" data-main="true" aria-disabled={isBusy}>
             Rename
           </button>
-          <button type="button" onClick={() => dialog.current?.close()}>
+          <button type="button" onClick={onClose}>
             Leave it
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }

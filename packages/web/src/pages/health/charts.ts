@@ -26,7 +26,7 @@ export function chartsOf(stats: Stats, costs: readonly CostRow[], now: Date): re
   const flow = new Map(stats.days.map((one) => [one.day, one]));
   const daily = (name: 'leadP50Ms' | 'leadP95Ms' | 'queueP50Ms' | 'queueP95Ms') =>
     days.map((day) => flow.get(day)?.[name] ?? null);
-  const dollars = new Map(costs.map((row) => [row.day, row.dollars]));
+  const dollars = dollarsByDay(costs);
   const weekly = weeks.map((week) => sumOf(stats.rows.filter((row) => row.week === week)));
   const rate = (name: 'crashes' | 'stuck') =>
     weekly.map((sum) => (sum.attempts === 0 ? null : sum[name] / sum.attempts));
@@ -96,6 +96,29 @@ export function chartsOf(stats: Stats, costs: readonly CostRow[], now: Date): re
       ],
     },
   ];
+}
+
+/** Null: no agent of that day reported any. */
+function dollarsByDay(costs: readonly CostRow[]): ReadonlyMap<string | undefined, number | null> {
+  const dollars = new Map<string | undefined, number | null>();
+  for (const { day, dollars: more } of costs) {
+    const before = dollars.get(day) ?? null;
+    dollars.set(day, more === null ? before : (before ?? 0) + more);
+  }
+  return dollars;
+}
+
+/** A table: a row for each day with the latest first, a column for each agent. */
+export function costTable(costs: readonly CostRow[]) {
+  const agents = [...new Set(costs.map(({ agent = '' }) => agent))].toSorted();
+  const days = [...new Set(costs.map(({ day = '' }) => day))].toSorted().toReversed();
+  return {
+    agents,
+    rows: days.map((day) => ({
+      day,
+      cells: agents.map((agent) => costs.find((row) => row.day === day && row.agent === agent)),
+    })),
+  };
 }
 
 /** Of its first line; null without any figure that says something. */

@@ -3,13 +3,13 @@
 import { Suspense, lazy, useMemo, useState } from 'react';
 
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
-import { useAnswer } from '../../store/hooks.tsx';
+import { Empty, Loading, NotAnew, Refused } from '../../parts/page-state.tsx';
+import { type Answer, useAnswer } from '../../store/hooks.tsx';
 import { useToast } from '../../parts/toasts.tsx';
 import { type Baseline, forgetBaseline, pinBaseline, readBaseline } from './baseline.ts';
 import { type Chart, amountText, chartsOf, meanOf } from './charts.ts';
 import { ChartTable } from './chart-table.tsx';
-import { CostByAgent } from './cost-by-agent.tsx';
+import { CostByAgent, CostByAgentAndDay } from './cost-by-agent.tsx';
 import styles from './health.module.css';
 
 const Plot = lazy(() => import('./plot.tsx'));
@@ -24,14 +24,14 @@ export default function HealthPage() {
   const stats = useAnswer('stats.show', { weeks }, often);
   const since = stats.data?.since;
   const isEnabled = since !== undefined;
-  const byDay = useAnswer('cost.show', { by: 'day', since }, { ...often, isEnabled });
+  const byDay = useAnswer('cost.show', { by: 'agent_day', since }, { ...often, isEnabled });
   const byAgent = useAnswer('cost.show', { by: 'agent', since }, { ...often, isEnabled });
   const charts = useMemo(
     () => stats.data && chartsOf(stats.data, byDay.data?.rows ?? [], new Date()),
     [stats.data, byDay.data],
   );
   const [baseline, setBaseline] = useState(readBaseline);
-  const error = stats.error ?? byDay.error ?? byAgent.error;
+  const { error } = stats;
   const isEmpty = stats.data?.rows.length === 0 && stats.data.days.length === 0;
   return (
     <div className={styles.page}>
@@ -47,6 +47,7 @@ export default function HealthPage() {
         <PinButtons charts={charts} weeks={weeks} baseline={baseline} onChange={setBaseline} />
         <code className={styles.command}>copse stats --weeks {weeks}</code>
       </PageHead>
+      <NotAnew answers={[stats, byDay, byAgent]} />
       {error && stats.data === undefined && <Refused problem={error} onAgain={() => void stats.refetch()} />}
       {!error && stats.data === undefined && <Loading what="the events of the board" />}
       {isEmpty && (
@@ -58,16 +59,32 @@ export default function HealthPage() {
       {charts && !isEmpty && (
         <div className={styles.charts}>
           {charts.map((chart) => (
-            <ChartOf key={chart.id} chart={chart} baseline={baseline} />
+            <ChartOf
+              key={chart.id}
+              chart={chart}
+              baseline={baseline}
+              {...(chart.id === 'cost' && { costs: byDay })}
+            />
           ))}
+          {byAgent.data === undefined && byAgent.error && (
+            <Refused problem={byAgent.error} onAgain={() => void byAgent.refetch()} />
+          )}
           {byAgent.data && <CostByAgent rows={byAgent.data.rows} total={byAgent.data.total} />}
+          {byDay.data && <CostByAgentAndDay rows={byDay.data.rows} />}
         </div>
       )}
     </div>
   );
 }
 
-function ChartOf({ chart, baseline }: { readonly chart: Chart; readonly baseline: Baseline | null }) {
+interface ChartProps {
+  readonly chart: Chart;
+  readonly baseline: Baseline | null;
+  /** An answer that its figures come from besides. */
+  readonly costs?: Answer<'cost.show'>;
+}
+
+function ChartOf({ chart, baseline, costs }: ChartProps) {
   const mean = meanOf(chart);
   const pinned = baseline?.means[chart.id] ?? null;
   return (
@@ -80,7 +97,9 @@ function ChartOf({ chart, baseline }: { readonly chart: Chart; readonly baseline
         </p>
       </figcaption>
       <div className={styles.plot}>
-        {mean === null ? (
+        {costs?.data === undefined && costs?.error ? (
+          <Refused problem={costs.error} onAgain={() => void costs.refetch()} />
+        ) : mean === null ? (
           <p className={styles.none}>No figures yet.</p>
         ) : (
           <Suspense fallback={null}>

@@ -4,7 +4,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { Problem } from '../../api/problem.ts';
+import { asProblem } from '../../api/as-problem.ts';
+import type { Problem } from '../../api/problem.ts';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Empty, NotReadYet, Refused } from '../../parts/page-state.tsx';
 import { useDesk, useEventNumber, useIsRead } from '../../store/hooks.tsx';
@@ -36,7 +37,7 @@ export default function HistoryPage() {
       setSource(await eventsOfExport(file));
       setCount((count) => count + 1);
     } catch (error) {
-      setProblem(problemOf(error));
+      setProblem(asProblem(error));
     }
   };
   return (
@@ -122,7 +123,7 @@ function useMoment(timeline: Timeline, wanted: number) {
         setProblem(undefined);
         setMoment(found);
       } catch (error) {
-        if (!signal.aborted) setProblem(problemOf(error));
+        if (!signal.aborted) setProblem(asProblem(error));
       }
       if (!signal.aborted) setWay(undefined);
     };
@@ -138,9 +139,3 @@ function useMoment(timeline: Timeline, wanted: number) {
 
 /** While the slider is being dragged. */
 const SETTLE_MS = 60;
-
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  const detail = error instanceof Error ? error.message : String(error);
-  return new Problem({ code: 'unknown', status: 0, detail });
-}

@@ -4,10 +4,9 @@ import { memo, useMemo } from 'react';
 import { VList } from 'virtua';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { compareUrgency } from '../../../../copse/src/tasks/rules/priority.ts';
 import type { TaskSummary } from '../../../../copse/src/tasks/rules/task.ts';
 import { statusWord } from '../../parts/status-word.ts';
-import { type Column, columnOf, columnTitles, columns } from '../board/columns.ts';
+import { allInColumns, columnTitles, columns } from '../board/columns.ts';
 import styles from './history.module.css';
 
 interface PastBoardProps {
@@ -15,7 +14,7 @@ interface PastBoardProps {
 }
 
 export const PastBoard = memo(function PastBoard({ tasks }: PastBoardProps) {
-  const found = useMemo(() => grouped(tasks.values()), [tasks]);
+  const found = useMemo(() => allInColumns(tasks), [tasks]);
   return (
     <div className={styles.board}>
       {columns.map((column) => (
@@ -39,12 +38,3 @@ export const PastBoard = memo(function PastBoard({ tasks }: PastBoardProps) {
     </div>
   );
 });
-
-function grouped(tasks: Iterable<TaskSummary>): Readonly<Record<Column, readonly TaskSummary[]>> {
-  const found: Record<Column, TaskSummary[]> = { needs: [], ready: [], working: [], landing: [], done: [] };
-  for (const task of tasks) found[columnOf(task)].push(task);
-  for (const column of columns)
-    if (column === 'done') found[column].sort((one, other) => other.state.since - one.state.since);
-    else found[column].sort(compareUrgency);
-  return found;
-}

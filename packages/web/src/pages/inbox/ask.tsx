@@ -9,7 +9,7 @@ import { type GivenAnswer, commandOfAnswer } from './answering.ts';
 import type { Field } from './fields.ts';
 import styles from './inbox.module.css';
 
-interface AskTextProps {
+interface AnswerTextProps {
   readonly field: Field;
   /** What it would answer is gone: the text can only be copied. */
   readonly isGone: boolean;
@@ -18,7 +18,7 @@ interface AskTextProps {
   readonly onStop: () => void;
 }
 
-export function AskText({ field, isGone, onType, onDone, onStop }: AskTextProps) {
+export function AnswerText({ field, isGone, onType, onDone, onStop }: AnswerTextProps) {
   const { about, answer } = field;
   const [text, setText] = useState(field.text);
   const id = useId();

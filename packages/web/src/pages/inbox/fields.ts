@@ -31,3 +31,7 @@ export function withoutField(fields: FieldMap, key: string): FieldMap {
 export function withoutEmptyFields(fields: FieldMap, key: string): FieldMap {
   return new Map([...fields].filter(([other, { text }]) => other === key || text.trim() !== ''));
 }
+
+export function hasTypedText(fields: FieldMap): boolean {
+  return [...fields.values()].some(({ text }) => text.trim() !== '');
+}

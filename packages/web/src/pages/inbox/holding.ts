@@ -5,6 +5,7 @@
  * - Before it is done, the inbox is asked again: a task that was answered elsewhere meanwhile is left alone.
  * - When the page is hidden or closed, what is not sent yet is sent at once: a hidden page may be ended without a word.
  * - What was answered here is hidden from the list; a refusal brings it back, with its text.
+ * - Access ends after some hours. The texts stay, and what could not be said without access is said when there is access again.
  */
 
 import { HOLD_MS, answerWords, keyOf } from '../../../../copse/src/explain/rules/inbox/answers.ts';
@@ -21,9 +22,11 @@ export class Holding {
   readonly fields = new TabMap<Field>();
   /** The commits of reviews that a person was shown. */
   readonly heads = new TabMap<string>();
-  readonly #client: Pick<Client, 'call'>;
+  #client: Pick<Client, 'call'>;
   readonly #listeners = new Set<() => void>();
   #say: (toast: Toast) => void = () => {};
+  /** Problems of answers that came to an end together with the access. */
+  #unsaid: readonly Toast[] = [];
   #held: GivenAnswer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #answers: OwnAnswers = new Map();
@@ -31,6 +34,18 @@ export class Holding {
 
   constructor(client: Pick<Client, 'call'>) {
     this.#client = client;
+  }
+
+  /** From now on it asks with this client: the access of the one before may have ended. */
+  use(client: Pick<Client, 'call'>): void {
+    this.#client = client;
+  }
+
+  /** Says what nothing on the page could show before. */
+  catchUp(say: (toast: Toast) => void): void {
+    const unsaid = this.#unsaid;
+    this.#unsaid = [];
+    for (const toast of unsaid) say(toast);
   }
 
   /** What was answered here. */
@@ -142,7 +157,11 @@ export class Holding {
     this.#set(given, undefined);
     // With the text that was typed, so that it is not lost.
     const next = [...(error instanceof Problem ? error.next : []), commandOfAnswer(given)];
-    this.#sayProblem(given, error instanceof Error ? error.message : String(error), next);
+    const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof Problem && error.status === 401) {
+      const said = `${given.need.task}: your answer was not sent, because your access had ended.`;
+      this.#unsaid = [...this.#unsaid, { about: keyOf(given.need), text: said, isProblem: true, next }];
+    } else this.#sayProblem(given, text, next);
   }
 
   #sayElsewhere(given: GivenAnswer): void {

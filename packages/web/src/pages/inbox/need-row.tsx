@@ -18,7 +18,7 @@ import { withCommand } from '../../parts/command-line.ts';
 import { useNow } from '../../parts/now.ts';
 import { useToast } from '../../parts/toasts.tsx';
 import { type GivenAnswer, type Need, type ShownNeed, commandOfAnswer } from './answering.ts';
-import { AskText, AskSure } from './ask.tsx';
+import { AnswerText, AskSure } from './ask.tsx';
 import { NeedDetails, useAbout } from './details.tsx';
 import { withField, withText, withoutField } from './fields.ts';
 import { brief } from '../../parts/clipped.ts';
@@ -138,7 +138,7 @@ function OpenNeed({ row, onAnswer, onLeave, pressed }: NeedRowProps) {
         />
       )}
       {field !== undefined && (
-        <AskText
+        <AnswerText
           field={field}
           isGone={isGone}
           onType={(text) => fields.set(withText(fields.now, key, text))}

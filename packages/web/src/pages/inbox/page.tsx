@@ -11,8 +11,9 @@ import { useAnnounce } from '../../parts/announcer.tsx';
 import { type KeyBinding, useKeys } from '../../parts/keys.ts';
 import { useShowsTask } from '../../parts/open-task.ts';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
+import { Empty, Loading, NotAnew, Refused } from '../../parts/page-state.tsx';
 import { useToast } from '../../parts/toasts.tsx';
+import type { AnyAnswer } from '../../store/hooks.tsx';
 import type { GivenAnswer } from './answering.ts';
 import { withoutEmptyFields } from './fields.ts';
 import styles from './inbox.module.css';
@@ -27,7 +28,7 @@ const ANSWER_KEYS = ['y', 'n', 'a', 'r', 't', 'c'] as const;
 
 export default function InboxPage() {
   const { asked, rows, isCurrent } = useNeeds();
-  if (asked.data) return <Inbox rows={rows} isCurrent={isCurrent} />;
+  if (asked.data) return <Inbox asked={asked} rows={rows} isCurrent={isCurrent} />;
   return (
     <div className={styles.inbox}>
       <PageHead title="Inbox" className={styles.head} />
@@ -41,11 +42,12 @@ export default function InboxPage() {
 }
 
 interface InboxProps {
+  readonly asked: AnyAnswer;
   readonly rows: readonly Row[];
   readonly isCurrent: boolean;
 }
 
-function Inbox({ rows, isCurrent }: InboxProps) {
+function Inbox({ asked, rows, isCurrent }: InboxProps) {
   const { index, wanted, select, movedAtMs } = useSelection(rows, isCurrent);
   const selected = rows[index];
   const list = useRef<VListHandle>(null);
@@ -55,6 +57,7 @@ function Inbox({ rows, isCurrent }: InboxProps) {
   const holding = useHolding();
   const toast = useToast();
   useShowsTask(selected?.need.task);
+  useEffect(() => holding.catchUp(toast), [holding, toast]);
 
   const focus = (key: string | undefined) => {
     wantsFocus.current = true;
@@ -100,6 +103,7 @@ function Inbox({ rows, isCurrent }: InboxProps) {
       <PageHead title="Inbox" className={styles.head}>
         {waiting > 0 && <p>{waiting === 1 ? '1 waits for you' : `${waiting} wait for you`}</p>}
       </PageHead>
+      <NotAnew answers={[asked]} />
       {rows.length === 0 && (wanted === undefined ? <NothingNeeds /> : <Loading what="what needs you" />)}
       {rows.length > 0 && (
         <VList ref={list} data={rows} className={styles.list} keepMounted={index === -1 ? [] : [index]}>

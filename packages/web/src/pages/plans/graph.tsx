@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import type { TaskStatus } from '../../../../copse/src/tasks/rules/task.ts';
+import { statusWord } from '../../parts/status-word.ts';
 import styles from './plans.module.css';
 import type { GraphTask } from './progress.ts';
 
@@ -82,7 +83,7 @@ interface NodeProps {
 function NodeOf({ task: { id, title, status }, x, y, isCritical }: NodeProps) {
   const text = shown(title);
   const short = text.length > TITLE_LENGTH ? `${text.slice(0, TITLE_LENGTH - 1)}…` : text;
-  const word = status.replaceAll('_', ' ');
+  const word = statusWord(status);
   return (
     <Link href={`/tasks/${id}`} asChild>
       <a className={styles.node} data-status={status} data-critical={isCritical}>

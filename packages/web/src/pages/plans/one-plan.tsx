@@ -6,7 +6,7 @@ import type { TaskStatus } from '../../../../copse/src/tasks/rules/task.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { momentText } from '../../parts/moment.ts';
 import { statusWord } from '../../parts/status-word.ts';
-import { Loading, Refused } from '../../parts/page-state.tsx';
+import { Loading, NotAnew, Refused } from '../../parts/page-state.tsx';
 import { useAnswer, useRecords } from '../../store/hooks.tsx';
 import { Markdown } from './markdown.tsx';
 import styles from './plans.module.css';
@@ -28,6 +28,7 @@ export function OnePlan({ id }: { readonly id: string }) {
   // The graph is tall: what is below it must not move when it is there.
   return (
     <Suspense fallback={<Loading what="the plan" />}>
+      <NotAnew answers={[answer]} />
       <PlanShown plan={plan} />
     </Suspense>
   );

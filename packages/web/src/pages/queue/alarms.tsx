@@ -8,6 +8,7 @@ import { Act } from '../../parts/act.tsx';
 import { Resume } from './controls.tsx';
 import type { Queue } from './page.tsx';
 import { brief } from '../../parts/clipped.ts';
+import { useNow } from '../../parts/now.ts';
 import styles from './queue.module.css';
 
 type Alarm = Queue['alarms'][number];
@@ -22,6 +23,7 @@ const WORDS: Readonly<Record<Alarm['kind'], string>> = {
 };
 
 export function Alarms({ queue }: { readonly queue: Queue }) {
+  const now = useNow();
   if (queue.alarms.length === 0) return null;
   return (
     <ul className={styles.alarms} aria-label="What holds the queue up">
@@ -30,7 +32,7 @@ export function Alarms({ queue }: { readonly queue: Queue }) {
           <p>
             <strong>
               <span aria-hidden="true">⚠</span> {WORDS[alarm.kind]}
-              {alarm.since && ` for ${age(timestamp(Date.parse(alarm.since)), timestamp(Date.now()))}`}:
+              {alarm.since && ` for ${age(timestamp(Date.parse(alarm.since)), now)}`}:
             </strong>{' '}
             {brief(alarm.text)}
           </p>
@@ -65,8 +67,8 @@ function AlarmAct({ queue, alarm }: { readonly queue: Queue; readonly alarm: Ala
             landing?.landing === 'landed'
               ? `${first.task} landed.`
               : landing?.landing === 'refused'
-                ? `${first.task} was handed back: ${landing.cause.reason}`
-                : `${first.task} stays in the queue: ${landing?.reason ?? 'it is not known why'}`,
+                ? `${first.task} was handed back: ${shown(landing.cause.reason)}`
+                : `${first.task} stays in the queue: ${shown(landing?.reason ?? 'it is not known why')}`,
           isProblem: landing?.landing !== 'landed',
         })}
         isMain

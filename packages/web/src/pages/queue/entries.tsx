@@ -10,6 +10,7 @@ import { shown } from '../../../../copse/src/kernel/text.ts';
 import { Act } from '../../parts/act.tsx';
 import type { Queue } from './page.tsx';
 import { brief } from '../../parts/clipped.ts';
+import { useNow } from '../../parts/now.ts';
 import styles from './queue.module.css';
 
 type Entry = Queue['entries'][number];
@@ -38,7 +39,7 @@ export function Entries({ queue: { entries } }: { readonly queue: Queue }) {
 const EntryRow = memo(function EntryRow({ entry }: { readonly entry: Entry }) {
   const { position, task, title, state, why, behind, queuedAt, isHotfix, isUnchecked } = entry;
   const [glyph, word] = STATES[state];
-  const waited = age(timestamp(Date.parse(queuedAt)), timestamp(Date.now()));
+  const waited = age(timestamp(Date.parse(queuedAt)), useNow());
   return (
     <li className={styles.entry} data-state={state}>
       <span className={styles.position}>{position}</span>

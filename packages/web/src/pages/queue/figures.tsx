@@ -6,12 +6,14 @@ import { age } from '../../../../copse/src/explain/rules/amounts.ts';
 import { timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { spanText } from '../../../../copse/src/kernel/time.ts';
 import { brief } from '../../parts/clipped.ts';
+import { useNow } from '../../parts/now.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import type { Queue } from './page.tsx';
 import styles from './queue.module.css';
 
 export function Figures({ queue }: { readonly queue: Queue }) {
   const tasks = useRecords('task');
+  const now = useNow();
   const { landedLastHour, p50Ms, p95Ms, checksPerLanded, oldestMs } = queue.figures;
   const span = (ms: number | null) => (ms === null ? '–' : spanText(ms));
   const figures: readonly (readonly [string, string])[] = [
@@ -40,9 +42,8 @@ export function Figures({ queue }: { readonly queue: Queue }) {
               <Link href={`/tasks/${task}`}>
                 <span className={styles.id}>{task}</span> {brief(tasks.get(task)?.title ?? '')}
               </Link>{' '}
-              landed {age(timestamp(Date.parse(at)), timestamp(Date.now()))} ago as{' '}
-              <code>{commit.slice(0, 10)}</code>, {isVerified ? 'checked' : 'without checks'},{' '}
-              {spanText(tookMs)} after it was queued
+              landed {age(timestamp(Date.parse(at)), now)} ago as <code>{commit.slice(0, 10)}</code>,{' '}
+              {isVerified ? 'checked' : 'without checks'}, {spanText(tookMs)} after it was queued
             </li>
           ))}
         </ul>

@@ -1,9 +1,8 @@
 /** Slots as lanes on a time axis, and the same as a list of sentences. */
 
-import { useEffect, useState } from 'react';
-
 import { shown } from '../../../../copse/src/kernel/text.ts';
 import { spanText } from '../../../../copse/src/kernel/time.ts';
+import { useNow } from '../../parts/now.ts';
 import { useRecords } from '../../store/hooks.tsx';
 import { type Bar, axisMarks, planLanes } from './lane-plan.ts';
 import type { Queue } from './page.tsx';
@@ -18,7 +17,9 @@ const LOOKS: Readonly<Record<Bar['ending'], readonly [glyph: string, word: strin
 };
 
 export function Lanes({ queue }: { readonly queue: Queue }) {
-  const now = useNow(queue.checks.length > 0 ? 1_000 : 15_000);
+  const tick = useNow(queue.checks.length > 0 ? 1_000 : undefined);
+  // An answer may be younger than the last tick.
+  const now = Math.max(tick, Date.now());
   const tasks = useRecords('task');
   const titleOf = (task: string) => shown(tasks.get(task)?.title ?? '');
   const { lanes, from, to } = planLanes(queue, now);
@@ -109,14 +110,4 @@ function sentenceOf({ run, ending }: Bar, now: number): string {
   const ended = run.until === undefined ? now : Date.parse(run.until);
   const verb = run.until === undefined ? `${word} for` : `${word} after`;
   return `${shown(run.says)}: ${verb} ${spanText(Math.max(0, ended - begun))}, in slot ${run.slot}`;
-}
-
-function useNow(everyMs: number): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  // An answer may be younger than the last tick.
-  return Math.max(now, Date.now());
 }

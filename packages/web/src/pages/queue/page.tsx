@@ -3,7 +3,7 @@
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
+import { Empty, Loading, NotAnew, Refused } from '../../parts/page-state.tsx';
 import { useAnswer } from '../../store/hooks.tsx';
 import { Alarms } from './alarms.tsx';
 import { Controls } from './controls.tsx';
@@ -27,6 +27,7 @@ export default function QueuePage() {
   return (
     <div className={styles.page}>
       <PageHead title="Queue" />
+      <NotAnew answers={[answer]} />
       {queues === undefined && answer.error && (
         <Refused problem={answer.error} onAgain={() => void answer.refetch()} />
       )}

@@ -1,8 +1,9 @@
 /** What both branches of a pair change in the files that they have in common, side by side. */
 
-import { useEffect, useId, useRef } from 'react';
+import { memo, useMemo } from 'react';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Loading, Refused } from '../../parts/page-state.tsx';
 import { useAnswer } from '../../store/hooks.tsx';
 import { LOOKS, type Pair } from './looks.ts';
@@ -15,29 +16,18 @@ interface BothDiffsProps {
   readonly onClose: () => void;
 }
 
-export function BothDiffs({ pair, titleOf, onClose }: BothDiffsProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const title = useId();
-  useEffect(() => dialog.current?.showModal(), []);
-  const [glyph, word] = LOOKS[pair.verdict];
+export const BothDiffs = memo(function BothDiffs({ pair, titleOf, onClose }: BothDiffsProps) {
+  const [, word] = LOOKS[pair.verdict];
   return (
-    <dialog ref={dialog} className={styles.dialog} aria-labelledby={title} onClose={onClose}>
-      <header>
-        <h2 id={title}>
-          <span aria-hidden="true">{glyph}</span> {pair.tasks.join(' and ')}: {word}
-        </h2>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </header>
+    <Dialog label={`${pair.tasks.join(' and ')}: ${word}`} onClose={onClose} isWide>
       <div className={styles.both}>
         {pair.tasks.map((task) => (
           <OneDiff key={task} task={task} title={titleOf(task)} files={pair.files} />
         ))}
       </div>
-    </dialog>
+    </Dialog>
   );
-}
+});
 
 /** Enough for people; the whole diff is on the page of the task. */
 const MOST_BYTES = 200_000;
@@ -52,11 +42,11 @@ interface OneDiffProps {
 function OneDiff({ task, title, files }: OneDiffProps) {
   const answer = useAnswer('task.diff', { task, maxPatchBytes: MOST_BYTES }, { about: ['landing'], task });
   const { data } = answer;
-  const wanted = new Set(files);
-  const parts =
-    data?.patch == null
-      ? []
-      : filesOfPatch(data.patch).filter(({ name }) => files.length === 0 || wanted.has(name));
+  const patch = data?.patch;
+  const parts = useMemo(() => {
+    const wanted = new Set(files);
+    return filesOfPatch(patch ?? '').filter(({ name }) => files.length === 0 || wanted.has(name));
+  }, [patch, files]);
   return (
     <section className={styles.one} aria-label={`Changes of ${task}`}>
       <h3>

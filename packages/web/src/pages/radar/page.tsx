@@ -1,10 +1,10 @@
 /** Which live branches conflict or change the same files, as a matrix and as a list of pairs. */
 
-import { useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Loading, Refused } from '../../parts/page-state.tsx';
+import { Empty, Loading, NotAnew, Refused } from '../../parts/page-state.tsx';
 import { useAnswer, useRecords } from '../../store/hooks.tsx';
 import { BothDiffs } from './both-diffs.tsx';
 import type { Pair, Radar } from './looks.ts';
@@ -21,6 +21,7 @@ export default function RadarPage() {
   return (
     <div className={styles.page}>
       <PageHead title="Radar" />
+      <NotAnew answers={[answer]} />
       {radar === undefined && answer.error && (
         <Refused problem={answer.error} onAgain={() => void answer.refetch()} />
       )}
@@ -33,7 +34,8 @@ export default function RadarPage() {
 function Seen({ radar }: { readonly radar: Radar }) {
   const { branches, pairs, omitted } = radar;
   const [opened, setOpened] = useState<readonly string[]>();
-  const titleOf = useTitles();
+  const titleOf = useTitles(pairs);
+  const close = useCallback(() => setOpened(undefined), []);
   const pair = opened && pairs.find(({ tasks }) => tasks.join(' ') === opened.join(' '));
   if (branches.length < 2)
     return (
@@ -67,14 +69,20 @@ function Seen({ radar }: { readonly radar: Radar }) {
           <code>copse radar &lt;task&gt;</code>
         </p>
       )}
-      {pair && <BothDiffs pair={pair} titleOf={titleOf} onClose={() => setOpened(undefined)} />}
+      {pair && <BothDiffs pair={pair} titleOf={titleOf} onClose={close} />}
     </>
   );
 }
 
-function useTitles(): (task: string) => string {
+/** The same function as long as the titles are the same: other changes of tasks draw nothing anew. */
+function useTitles(pairs: Radar['pairs']): (task: string) => string {
   const tasks = useRecords('task');
-  return (task) => shown(tasks.get(task)?.title ?? '');
+  const named = new Set(pairs.flatMap((pair) => pair.tasks));
+  const text = JSON.stringify([...named].map((task) => [task, shown(tasks.get(task)?.title ?? '')]));
+  return useMemo(() => {
+    const titles = new Map(JSON.parse(text) as readonly (readonly [string, string])[]);
+    return (task) => titles.get(task) ?? '';
+  }, [text]);
 }
 
 function summaryOf({ branches, pairs }: Radar): string {

@@ -6,6 +6,8 @@ import { Link } from 'wouter';
 import { age } from '../../../../copse/src/explain/rules/amounts.ts';
 import { timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { counted, shown } from '../../../../copse/src/kernel/text.ts';
+import { withCommand } from '../../parts/command-line.ts';
+import { useNow } from '../../parts/now.ts';
 import { LOOKS, type Pair } from './looks.ts';
 import styles from './radar.module.css';
 
@@ -43,8 +45,12 @@ export const Pairs = memo(function Pairs({ pairs, titleOf, onOpen }: PairsProps)
                 </p>
               )}
             </div>
-            <span className={styles.since}>{sinceText(pair.since)}</span>
-            <button type="button" onClick={() => onOpen(pair.tasks)}>
+            <Since since={pair.since} />
+            <button
+              type="button"
+              {...withCommand(pair.tasks.map((task) => `copse diff ${task}`).join('; '))}
+              onClick={() => onOpen(pair.tasks)}
+            >
               Show both diffs
               <span className={styles.hidden}> of {pair.tasks.join(' and ')}</span>
             </button>
@@ -55,10 +61,15 @@ export const Pairs = memo(function Pairs({ pairs, titleOf, onOpen }: PairsProps)
   );
 });
 
-function sinceText(since: string): string {
-  const now = Date.now();
+/** Apart, so that the list is not drawn anew as time goes on. */
+function Since({ since }: { readonly since: string }) {
+  const now = useNow();
   const from = Date.parse(since);
-  return now - from < MINUTE_MS ? 'new' : `for ${age(timestamp(from), timestamp(now))}`;
+  return (
+    <span className={styles.since}>
+      {now - from < MINUTE_MS ? 'new' : `for ${age(timestamp(from), now)}`}
+    </span>
+  );
 }
 
 const MINUTE_MS = 60_000;

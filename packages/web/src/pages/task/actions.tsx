@@ -1,15 +1,17 @@
 /** What a person can do with the task now: the commands of its status first, then the others that it allows. */
 
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 
+import { shellWord } from '../../../../copse/src/kernel/shell.ts';
 import { isAllowed, statusCommands } from '../../../../copse/src/tasks/rules/task.ts';
 import { Act } from '../../parts/act.tsx';
 import { usePerform } from '../../parts/perform.ts';
 import { withCommand } from '../../parts/command-line.ts';
+import { statusWord } from '../../parts/status-word.ts';
 import { labelOf, landingToast, operationNamed } from '../../parts/task-operations.ts';
 import { useRecords } from '../../store/hooks.tsx';
-import { AskText, Dialog } from './ask-text.tsx';
+import { AskButton, type Asking, TextButton } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
 import { useReadHead } from './read-head.ts';
 import styles from './task.module.css';
@@ -31,16 +33,27 @@ const VERBS = [
 type Verb = (typeof VERBS)[number];
 
 export function Actions({ task }: { readonly task: ShownTask }) {
-  const first = likelyVerbs(task);
-  const others = VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, task));
+  // As it was when a dialog was opened: a button that moved or left would take its dialog along, with the text in it.
+  const [kept, setKept] = useState<ShownTask>();
+  const from = kept ?? task;
+  const first = likelyVerbs(from);
+  const others = VERBS.filter((verb) => !first.includes(verb) && isPossible(verb, from));
+  const asking = (verb: Verb): Asking => ({
+    onOpen: () => setKept(task),
+    onClose: () => setKept(undefined),
+    ...(!isPossible(verb, task) && {
+      refusal: `${task.id} is ${statusWord(task.status)} now. Nothing is sent: copy your text, or leave it.`,
+    }),
+  });
   return (
     <section className={styles.actions} aria-label="Actions">
       {first.map((verb, at) => (
         <ActionButton
           key={verb}
           verb={verb}
-          task={task}
-          isMain={at === 0 && WAITS_FOR_A_PERSON.has(task.status)}
+          task={from}
+          isMain={at === 0 && WAITS_FOR_A_PERSON.has(from.status)}
+          asking={asking(verb)}
         />
       ))}
       {others.length > 0 && (
@@ -48,7 +61,7 @@ export function Actions({ task }: { readonly task: ShownTask }) {
           <summary>More</summary>
           <div className={styles.others}>
             {others.map((verb) => (
-              <ActionButton key={verb} verb={verb} task={task} />
+              <ActionButton key={verb} verb={verb} task={from} asking={asking(verb)} />
             ))}
           </div>
         </details>
@@ -112,9 +125,10 @@ interface ButtonProps {
   readonly task: ShownTask;
   readonly isMain?: boolean;
   readonly label?: string;
+  readonly asking?: Asking;
 }
 
-function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
+function ActionButton({ verb, task, isMain = false, label, asking }: ButtonProps) {
   const [, setSearch] = useSearchParams();
   const { id } = task;
   const command = `copse ${verb} ${id}`;
@@ -160,6 +174,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
       return (
         <WithText
           {...common}
+          {...asking}
           id={id}
           name="task.resume"
           field="message"
@@ -171,6 +186,7 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
       return (
         <WithText
           {...common}
+          {...asking}
           id={id}
           name="task.restart"
           field="answer"
@@ -185,9 +201,9 @@ function ActionButton({ verb, task, isMain = false, label }: ButtonProps) {
     case 'merge':
       return <Land task={task} isMain={isMain} label={label} />;
     case 'undo':
-      return <UndoLanding id={id} label={label ?? labelOf('landing.undo')} isMain={isMain} />;
+      return <UndoLanding id={id} label={label ?? labelOf('landing.undo')} isMain={isMain} {...asking} />;
     case 'move':
-      return <Move id={id} label={label ?? labelOf('task.move')} />;
+      return <Move id={id} label={label ?? labelOf('task.move')} {...asking} />;
     case 'cancel':
       return (
         <Act
@@ -243,7 +259,7 @@ function Land({ task: { id, status }, isMain, label }: LandProps) {
   );
 }
 
-interface WithTextProps {
+interface WithTextProps extends Asking {
   readonly id: string;
   readonly name: 'task.resume' | 'task.restart';
   readonly field: 'message' | 'answer';
@@ -253,33 +269,40 @@ interface WithTextProps {
   readonly isMain: boolean;
 }
 
-function WithText({ id, name, field, label, command, question, isMain }: WithTextProps) {
+function WithText({ id, name, field, ...shown }: WithTextProps) {
   const [isBusy, perform] = usePerform();
   return (
-    <AskText
-      label={label}
-      command={command}
-      question={question}
-      isMain={isMain}
+    <TextButton
+      {...shown}
       isBusy={isBusy}
-      onText={(text) =>
-        perform(name, { task: id, ...(text.trim() !== '' && { [field]: text }) }, ({ agent }) => ({
-          text: agent === null ? `${id} waits for a free agent.` : `${agent} works on ${id}.`,
-        }))
-      }
+      onText={(text) => {
+        const isTold = text.trim() !== '';
+        perform(
+          name,
+          { task: id, ...(isTold && { [field]: text }) },
+          ({ agent }) => ({
+            text: agent === null ? `${id} waits for a free agent.` : `${agent} works on ${id}.`,
+          }),
+          { command: isTold ? `${shown.command} --${field} ${shellWord(text)}` : undefined },
+        );
+      }}
     />
   );
 }
 
-function Move({ id, label }: { readonly id: string; readonly label: string }) {
+interface MoveProps extends Asking {
+  readonly id: string;
+  readonly label: string;
+}
+
+function Move({ id, label, ...asking }: MoveProps) {
   const nodes = [...useRecords('node').values()].filter(({ leftAt }) => leftAt === null);
   const [to, setTo] = useState('');
   const [isBusy, perform] = usePerform();
-  const dialog = useRef<HTMLDialogElement>(null);
   const chosen = to === '' ? (nodes[0]?.id ?? '') : to;
   return (
-    <Dialog
-      dialog={dialog}
+    <AskButton
+      {...asking}
       label={label}
       command={`copse move ${id} --to …`}
       title={`Move ${id} to another machine`}
@@ -296,6 +319,6 @@ function Move({ id, label }: { readonly id: string; readonly label: string }) {
           ))}
         </select>
       </label>
-    </Dialog>
+    </AskButton>
   );
 }

@@ -1,27 +1,30 @@
 /** Buttons that ask for something before they act. */
 
-import { type ReactNode, type RefObject, useId, useRef, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 
 import { withCommand } from '../../parts/command-line.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import styles from './task.module.css';
 
-interface DialogProps {
-  readonly dialog: RefObject<HTMLDialogElement | null>;
+/** What the owner of a button knows of its dialog: while it is open, the button must stay on the page. */
+export interface Asking {
+  readonly onOpen?: (() => void) | undefined;
+  readonly onClose?: (() => void) | undefined;
+  /** Why it cannot be sent any more. */
+  readonly refusal?: string | undefined;
+}
+
+interface AskProps extends Asking {
   readonly label: string;
   readonly command: string;
   readonly title: string;
   readonly children: ReactNode;
   readonly isMain?: boolean;
   readonly isBusy: boolean;
-  readonly onOpen?: () => void;
-  readonly onClose?: () => void;
-  /** Why it cannot be sent any more. */
-  readonly refusal?: string | undefined;
   readonly onSubmit: () => void;
 }
 
-export function Dialog({
-  dialog,
+export function AskButton({
   label,
   command,
   title,
@@ -32,7 +35,12 @@ export function Dialog({
   onClose,
   refusal,
   onSubmit,
-}: DialogProps) {
+}: AskProps) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => {
+    setOpen(false);
+    onClose?.();
+  };
   return (
     <>
       <button
@@ -44,45 +52,47 @@ export function Dialog({
         onClick={() => {
           if (isBusy) return;
           onOpen?.();
-          dialog.current?.showModal();
+          setOpen(true);
         }}
       >
         {label}
       </button>
-      <dialog ref={dialog} className={styles.dialog} aria-label={title} onClose={onClose}>
-        <form
-          method="dialog"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (refusal !== undefined) return;
-            dialog.current?.close();
-            onSubmit();
-          }}
-        >
-          <h2>{title}</h2>
-          {children}
-          <code>{command}</code>
-          {refusal !== undefined && <p role="alert">{refusal}</p>}
-          <div className={styles.others}>
-            <button
-              type="submit"
-              className={styles.button}
-              data-main="true"
-              aria-disabled={refusal !== undefined}
-            >
-              {label}
-            </button>
-            <button type="button" className={styles.button} onClick={() => dialog.current?.close()}>
-              Leave it
-            </button>
-          </div>
-        </form>
-      </dialog>
+      {isOpen && (
+        <Dialog label={title} onClose={close} isBare>
+          <form
+            className={styles.ask}
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (refusal !== undefined) return;
+              close();
+              onSubmit();
+            }}
+          >
+            <h2>{title}</h2>
+            {children}
+            <code>{command}</code>
+            {refusal !== undefined && <p role="alert">{refusal}</p>}
+            <div className={styles.others}>
+              <button
+                type="submit"
+                className={styles.button}
+                data-main="true"
+                aria-disabled={refusal !== undefined}
+              >
+                {label}
+              </button>
+              <button type="button" className={styles.button} onClick={close}>
+                Leave it
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
     </>
   );
 }
 
-interface AskTextProps extends Pick<DialogProps, 'onOpen' | 'onClose' | 'refusal'> {
+interface TextProps extends Asking {
   readonly label: string;
   readonly command: string;
   readonly question: string;
@@ -91,23 +101,34 @@ interface AskTextProps extends Pick<DialogProps, 'onOpen' | 'onClose' | 'refusal
   readonly onText: (text: string) => void;
 }
 
-export function AskText({ label, command, question, isMain, isBusy, onText, ...rest }: AskTextProps) {
+export function TextButton({
+  label,
+  command,
+  question,
+  isMain,
+  isBusy,
+  onText,
+  onClose,
+  ...rest
+}: TextProps) {
   const [text, setText] = useState('');
-  const dialog = useRef<HTMLDialogElement>(null);
   const field = useId();
   return (
-    <Dialog
-      dialog={dialog}
+    <AskButton
       label={label}
       command={command}
       title={label}
       isMain={isMain}
       isBusy={isBusy}
       onSubmit={() => onText(text)}
+      onClose={() => {
+        setText('');
+        onClose?.();
+      }}
       {...rest}
     >
       <label htmlFor={field}>{question}</label>
       <textarea id={field} rows={5} value={text} onChange={({ target }) => setText(target.value)} />
-    </Dialog>
+    </AskButton>
   );
 }

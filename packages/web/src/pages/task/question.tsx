@@ -8,7 +8,7 @@ import { Act } from '../../parts/act.tsx';
 import { usePerform } from '../../parts/perform.ts';
 import { canBeSeen } from '../../parts/moment.ts';
 import { useToast } from '../../parts/toasts.tsx';
-import { AskText } from './ask-text.tsx';
+import { TextButton } from './ask-text.tsx';
 import type { ShownTask } from './page.tsx';
 import { questionShown } from './question-shown.ts';
 import { Since } from './since.tsx';
@@ -69,7 +69,7 @@ export function Question({ task: { id, question: latest } }: { readonly task: Sh
             onDone={leave}
           />
         </span>
-        <AskText
+        <TextButton
           // What was typed about one question is not offered for the next.
           key={question.id}
           label="Deny and say why"
@@ -90,7 +90,10 @@ export function Question({ task: { id, question: latest } }: { readonly task: Sh
                 ...(message.trim() !== '' && { message: message.trim() }),
               },
               () => ({ text: `${id}: denied.` }),
-              leave,
+              {
+                onDone: leave,
+                command: `copse answer ${id} deny ${about} --message ${shellWord(message.trim())}`,
+              },
             )
           }
         />

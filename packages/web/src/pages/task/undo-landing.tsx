@@ -1,42 +1,40 @@
 /** Undoes a landing after a look at what that would revert. */
 
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 
 import { counted, shown, shownPath } from '../../../../copse/src/kernel/text.ts';
 import type { OutputOf } from '../../api/operations.ts';
-import { Problem } from '../../api/problem.ts';
 import { usePerform } from '../../parts/perform.ts';
 import { useDesk } from '../../store/hooks.tsx';
-import { Dialog } from './ask-text.tsx';
+import { AskButton, type Asking } from './ask-text.tsx';
 import styles from './task.module.css';
 
 type Preview = OutputOf<'landing.preview_undo'>;
 
-interface UndoProps {
+interface UndoProps extends Asking {
   readonly id: string;
   readonly label: string;
   readonly isMain: boolean;
 }
 
-export function UndoLanding({ id, label, isMain }: UndoProps) {
+export function UndoLanding({ id, label, isMain, onOpen, ...asking }: UndoProps) {
   const { client } = useDesk();
-  const [preview, setPreview] = useState<Preview | Problem>();
+  const [preview, setPreview] = useState<Preview | Error>();
   const [isBusy, perform] = usePerform();
-  const dialog = useRef<HTMLDialogElement>(null);
   const look = () => {
-    client.call('landing.preview_undo', { task: id }).then(setPreview, (error: unknown) => {
-      if (error instanceof Problem) setPreview(error);
-    });
+    onOpen?.();
+    setPreview(undefined);
+    client.call('landing.preview_undo', { task: id }).then(setPreview, setPreview);
   };
   return (
-    <Dialog
-      dialog={dialog}
+    <AskButton
       label={label}
       command={`copse undo ${id}`}
       title={`Undo the landing of ${id}`}
       isMain={isMain}
       isBusy={isBusy}
       onOpen={look}
+      {...asking}
       onSubmit={() =>
         perform('landing.undo', { task: id }, ({ undo }) => ({
           text: undo === null ? `${id} is undone.` : `${undo.id} undoes ${id}: ${shown(undo.title)}`,
@@ -45,10 +43,10 @@ export function UndoLanding({ id, label, isMain }: UndoProps) {
     >
       <div className={styles.preview}>
         {preview === undefined && <p>Reading what would be reverted …</p>}
-        {preview instanceof Problem && <p role="alert">{preview.message}</p>}
-        {preview !== undefined && !(preview instanceof Problem) && <What preview={preview} />}
+        {preview instanceof Error && <p role="alert">{preview.message}</p>}
+        {preview !== undefined && !(preview instanceof Error) && <What preview={preview} />}
       </div>
-    </Dialog>
+    </AskButton>
   );
 }
 

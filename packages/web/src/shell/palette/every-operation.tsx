@@ -4,7 +4,8 @@ import { type SubmitEvent, useId, useState } from 'react';
 import forms from 'virtual:operation-forms';
 
 import { shown } from '../../../../copse/src/kernel/text.ts';
-import { Problem } from '../../api/problem.ts';
+import { asProblem } from '../../api/as-problem.ts';
+import type { Problem } from '../../api/problem.ts';
 import { useAnnounce } from '../../parts/announcer.tsx';
 import type { TaskFacts } from '../../parts/task-operations.ts';
 import { useAnswer, useDesk, useRecords } from '../../store/hooks.tsx';
@@ -54,8 +55,7 @@ export function EveryOperation({ form, facts, onBack, onClose }: Props) {
       setAnswer({ value });
       announce(effect === 'reads' ? title : `${title}: done.`);
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      setProblem(error);
+      setProblem(asProblem(error));
     } finally {
       setBusy(false);
     }

@@ -172,8 +172,12 @@ function Ask({ operation, facts, onBack, onClose }: AskProps) {
     setRefusal(refused);
     if (refused !== undefined) return;
     onClose();
-    perform(name, operation.input(facts, text.trim()) as never, (output) =>
-      doneToast(operation, facts.task, output),
+    const command = text.trim() === '' ? undefined : operation.command(facts, text.trim());
+    perform(
+      name,
+      operation.input(facts, text.trim()) as never,
+      (output) => doneToast(operation, facts.task, output),
+      { command },
     );
   };
   return (

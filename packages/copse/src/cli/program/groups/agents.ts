@@ -178,7 +178,7 @@ function addCost(program: CopseCommand, on: On): void {
   program
     .command('cost')
     .description(agentOperations.cost.description)
-    .option('--by <group>', 'task, agent or day (default: task)')
+    .option('--by <group>', 'task, agent, day or agent_day (default: task)')
     .option('--since <time>', '7d, 12h, a day (2026-11-30) or a time')
     .option('--plan <id>', 'only the tasks of this plan')
     .option('--json', 'print { "rows": [...], "total" }')

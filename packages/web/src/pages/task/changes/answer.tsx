@@ -8,12 +8,12 @@ import { usePerform } from '../../../parts/perform.ts';
 import { withCommand } from '../../../parts/command-line.ts';
 import { useToast } from '../../../parts/toasts.tsx';
 import { useDesk } from '../../../store/hooks.tsx';
-import { Problem } from '../../../api/problem.ts';
+import { asProblem } from '../../../api/as-problem.ts';
 import type { ShownTask } from '../page.tsx';
 import taskStyles from '../task.module.css';
 import styles from './changes.module.css';
 import { DraftNote } from './comment.tsx';
-import { type Draft, withoutSent } from './kept-reviews.ts';
+import { type Draft, withAdded, withoutSent } from './kept-reviews.ts';
 import { useKept } from './kept.ts';
 
 interface AnswerProps {
@@ -34,7 +34,9 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
   const [isBusy, perform] = usePerform();
   const [isApproving, setApproving] = useState(false);
   const field = useId();
-  const { drafts, comment } = kept;
+  const { comment } = kept;
+  // What is in the form now is sent too: a person who sends back means all that is written.
+  const { drafts = kept.drafts } = withAdded(kept, 'open');
   const lines = drafts.map((draft) => draft.comment);
   const of = headOf(drafts);
   const text = reviewComment({ comment, lines, head: of });
@@ -54,10 +56,10 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
     </>
   );
   if (!canAnswer)
-    return drafts.length === 0 && kept.open === null ? null : (
+    return kept.drafts.length === 0 && kept.open === null ? null : (
       <section className={styles.answer} aria-label="Your comments">
-        {drafts.length > 0 && (
-          <p>{`${counted(drafts.length, 'comment')} not sent: it waits for no review now.`}</p>
+        {kept.drafts.length > 0 && (
+          <p>{`${counted(kept.drafts.length, 'comment')} not sent: it waits for no review now.`}</p>
         )}
         {others}
       </section>
@@ -69,8 +71,8 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
       const { target } = await client.call('review.approve', { task: id, head });
       toast({ text: `Approved: ${head.slice(0, 10)} lands on ${target} through the queue.` });
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      toast({ text: error.message, isProblem: true, next: error.next });
+      const { message, next } = asProblem(error);
+      toast({ text: message, isProblem: true, next });
       // The page keeps what was read, and says if there is a newer commit.
       onLook();
     } finally {
@@ -115,6 +117,9 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
             {...withCommand(`copse review ${id} --send-back "…"`)}
             onClick={() => {
               if (isBusy || text.trim() === '') return;
+              const written = crypto.randomUUID();
+              const sent = withAdded(kept, written).drafts ?? kept.drafts;
+              keep((now) => withAdded(now, written));
               perform(
                 'review.send_back',
                 {
@@ -129,7 +134,7 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
                       ? `Sent back: ${id} waits for a free agent.`
                       : `Sent back: ${agent} goes on.`,
                 }),
-                () => keep((now) => withoutSent(now, { drafts, comment })),
+                { onDone: () => keep((now) => withoutSent(now, { drafts: sent, comment })) },
               );
             }}
           >

@@ -55,10 +55,23 @@ export function CommentForm({ task, change, asks, focused }: CommentFormProps) {
           <LineField
             key={`${place.path} ${place.side}`}
             line={place.line}
-            onLine={(line) => keepPlace({ line, endLine: line })}
+            onLine={(line) =>
+              keepPlace({
+                line,
+                endLine: place.endLine === place.line ? line : Math.max(line, place.endLine),
+              })
+            }
+          />
+        </label>{' '}
+        <label>
+          to{' '}
+          <LineField
+            key={`to ${place.path} ${place.side}`}
+            line={place.endLine}
+            first={place.line}
+            onLine={(endLine) => keepPlace({ endLine })}
           />
         </label>
-        {place.endLine !== place.line && ` to ${place.endLine}`}
         {head !== change.head && ` of commit ${head.slice(0, 10)}`}{' '}
         <label>
           <input
@@ -91,16 +104,18 @@ export function CommentForm({ task, change, asks, focused }: CommentFormProps) {
 
 interface LineFieldProps {
   readonly line: number;
+  /** No line before it. */
+  readonly first?: number;
   readonly onLine: (line: number) => void;
 }
 
 /** It can be empty while another number is typed. */
-function LineField({ line, onLine }: LineFieldProps) {
+function LineField({ line, first = 1, onLine }: LineFieldProps) {
   const [text, setText] = useState<string>();
   return (
     <input
       type="number"
-      min={1}
+      min={first}
       required
       value={text ?? line}
       onChange={({ target }) => {
@@ -120,11 +135,12 @@ interface DraftNoteProps {
 }
 
 export function DraftNote({ draft: { id, head, comment }, keep, isApart = false }: DraftNoteProps) {
-  const { text, path, line } = comment;
+  const { text, path, line, endLine = line } = comment;
+  const lines = endLine === line ? `line ${line}` : `lines ${line} to ${endLine}`;
   return (
     <div className={styles.comment} role="note">
       <p className={taskStyles.faint}>
-        {`Not sent yet · ${isApart ? `${shownPath(path)} ` : ''}line ${line} of commit ${head.slice(0, 10)}`}
+        {`Not sent yet · ${isApart ? `${shownPath(path)} ` : ''}${lines} of commit ${head.slice(0, 10)}`}
       </p>
       <p className={taskStyles.text}>{shown(text)}</p>
       <button

@@ -4,6 +4,7 @@ import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 
 import { sizeText } from '../../../../../copse/src/explain/rules/amounts.ts';
 import { Problem } from '../../../api/problem.ts';
+import { withCommand } from '../../../parts/command-line.ts';
 import { Loading, Refused } from '../../../parts/page-state.tsx';
 import { useDesk } from '../../../store/hooks.tsx';
 import { type LogBlock, LogText } from './log-text.ts';
@@ -45,7 +46,12 @@ export function Log({ task, attempt }: LogProps) {
           {STATES[state]}
         </span>
         {before > 0 && (
-          <button type="button" className={styles.button} onClick={() => setWhole(true)}>
+          <button
+            type="button"
+            className={styles.button}
+            {...withCommand(`copse logs ${task}`)}
+            onClick={() => setWhole(true)}
+          >
             {`Show the ${sizeText(before)} before it`}
           </button>
         )}

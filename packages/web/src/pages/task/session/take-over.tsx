@@ -39,7 +39,7 @@ export function useTakeOver({ id, session }: Pick<ShownTask, 'id' | 'session'>):
   const [isBusy, perform] = usePerform();
   const [taken, setTaken] = useState<Taken>();
   const button = useRef<HTMLButtonElement>(null);
-  const held = [...sessions.values()].find((one) => one.id === session)?.takenOver;
+  const held = (session === null ? undefined : sessions.get(session))?.takenOver;
   const onInputRefused = useCallback(
     ({ code, reason, next }: Refusal) => {
       if (code === 'wrong_status' || code === 'not_found') setTaken(undefined);
@@ -101,7 +101,8 @@ export function TakeOverBar({ id, takeOver }: { readonly id: string; readonly ta
 }
 
 function wordsOf({ mayType, holder }: TakeOver): string {
-  if (mayType) return 'You have taken over: what you type goes to the agent. Ctrl ] leaves the terminal.';
+  if (mayType)
+    return 'You have taken over: what you type goes to the agent. Ctrl ] or Ctrl Shift Escape leaves the terminal.';
   return holder === undefined
     ? 'Read-only. Take over to type.'
     : `${shown(personName(holder))} has taken over. Read-only here.`;

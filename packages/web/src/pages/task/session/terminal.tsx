@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
 import { sizeText } from '../../../../../copse/src/explain/rules/amounts.ts';
 import { shown as safe } from '../../../../../copse/src/kernel/text.ts';
+import { leavesTerminal } from '../../../parts/typed-text.ts';
 import { useDesk } from '../../../store/hooks.tsx';
 import { FontFit } from './font-fit.ts';
 import { OutputStream, type Refusal } from './output-stream.ts';
@@ -19,7 +20,7 @@ interface TerminalViewProps {
   /** What is typed is passed on. */
   readonly mayType: boolean;
   readonly onInputRefused: (refusal: Refusal) => void;
-  /** Ctrl ] was pressed: the keyboard belongs to the page again. */
+  /** The key that leaves was pressed: the keyboard belongs to the page again. */
   readonly onLeave: () => void;
 }
 
@@ -53,9 +54,11 @@ export default function TerminalView(props: TerminalViewProps) {
       },
     });
     drawn.attachCustomKeyEventHandler((event) => {
-      // Without a take-over all keys are the page's; with it, one.
+      // Without a take-over all keys are the page's; with it, one way out.
       if (!latest.current.mayType) return false;
-      if (!event.ctrlKey || event.key !== ']') return true;
+      if (!leavesTerminal(event)) return true;
+      // The browser would enlarge the page on layouts that have + there.
+      event.preventDefault();
       if (event.type === 'keydown') latest.current.onLeave();
       return false;
     });

@@ -7,10 +7,10 @@
  *   - Every event is in one section; sections and events are the newest first.
  */
 
-import { reportedPhase } from '../../../../../copse/src/agents/rules/session/session.ts';
 import type { BoardEvent } from '../../../../../copse/src/board/rules/event.ts';
 import type { Claim } from '../../../../../copse/src/tasks/rules/task.ts';
 import type { NumberedEvent } from '../../../store/world.ts';
+import { phaseWord } from '../../../parts/status-word.ts';
 
 export type TimelineMark = 'bad' | 'person' | 'landing' | 'good' | 'work';
 
@@ -148,9 +148,9 @@ function told(section: TimelineSection, event: BoardEvent): Partial<TimelineSect
   }
 }
 
-function withPhase({ phases }: TimelineSection, phase: Parameters<typeof reportedPhase>[0]) {
-  const word = reportedPhase(phase)?.replaceAll('_', ' ');
-  return word === undefined || phases.at(-1) === word ? {} : { phases: [...phases, word] };
+function withPhase({ phases }: TimelineSection, phase: Parameters<typeof phaseWord>[0]) {
+  const word = phaseWord(phase);
+  return word === null || phases.at(-1) === word ? {} : { phases: [...phases, word] };
 }
 
 /** Null: it says nothing about the end; undefined: the section goes on again. */
