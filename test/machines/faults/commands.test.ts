@@ -43,7 +43,7 @@ function sentenceOf({ code, stdout, stderr }: Finished): string {
   const all = `${stdout}${stderr}`;
   const isPlain = code === 1 && !/secret|Unexpected error|\.[jt]s:\d/.test(all);
   const said =
-    /The (?:connection to the )?board at postgres:\/\/127\.0\.0\.1:\d+\/postgres\S* (cannot be reached|was lost): .*\n.*copse (?:doctor|events)/;
+    /The (?:connection to the )?board at postgres:\/\/127\.0\.0\.1:\d+\/postgres\S* (cannot be reached|was lost): .*\n(?: {4}.*\n)?.*copse (?:doctor|events)/;
   return (isPlain ? said.exec(all)?.[1] : undefined) ?? `${code} ${all}`;
 }
 

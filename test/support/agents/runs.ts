@@ -107,7 +107,11 @@ export class Run implements AsyncDisposable {
 
   async add(...titles: readonly string[]): Promise<readonly TaskId[]> {
     const ids: TaskId[] = [];
-    for (const title of titles) ids.push(must(await addTask(this.context, { title })).id);
+    for (const title of titles) {
+      ids.push(must(await addTask(this.context, { title })).id);
+      // Tasks of one millisecond start in the order of their ids.
+      await sleep(2);
+    }
     return ids;
   }
 
