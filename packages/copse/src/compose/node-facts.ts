@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 
-import { findRuntime, vendorRuntimes } from '../agents/runtimes/installed.ts';
+import { vendorRuntimes } from '../agents/rules/runtimes.ts';
+import { findRuntime } from '../agents/runtimes/installed.ts';
 import { migratedVersion } from '../board/migrations/version.ts';
 import { outsideOf } from '../git/directory/work-tree.ts';
 import { readIfThere } from '../kernel/system/plain-file.ts';

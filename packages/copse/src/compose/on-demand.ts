@@ -51,7 +51,7 @@ export async function openAddress(
 
 /** Names that agents have without a copse.yml: those of the installed programs, and that of `--command`. */
 export async function usualAgents(): Promise<readonly string[]> {
-  const { vendorRuntimes } = await import('../agents/runtimes/installed.ts');
+  const { vendorRuntimes } = await import('../agents/rules/runtimes.ts');
   return [...vendorRuntimes, 'command'];
 }
 

@@ -19,7 +19,8 @@ import {
   type Turn,
 } from '../ports/runtime.ts';
 import { readJsonLines } from './json-lines.ts';
-import { type VendorRuntime, installCommand } from './installed.ts';
+import type { VendorRuntime } from '../rules/runtimes.ts';
+import { installCommand } from './installed.ts';
 import { lastOutput } from './last-output.ts';
 import { type Transcript, rawTranscript } from './transcript.ts';
 

@@ -7,12 +7,9 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { findClaudeSdk } from './claude-sdk/package.ts';
 import { readIfThere } from '../../kernel/system/plain-file.ts';
+import { type VendorRuntime, vendorRuntimes } from '../rules/runtimes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Runtimes that need no configuration, in the order in which one is chosen. */
-export const vendorRuntimes = ['claude', 'codex', 'gemini', 'opencode', 'claude-sdk'] as const;
-export type VendorRuntime = (typeof vendorRuntimes)[number];
 
 const packages: Readonly<Record<VendorRuntime, string>> = {
   claude: '@anthropic-ai/claude-code',

@@ -1,6 +1,6 @@
 /** The pages of `copse help <topic>`, made from the tables that decide the same things. */
 
-import { runtimes } from '../../agents/rules/runtimes.ts';
+import { runtimes, vendorRuntimes } from '../../agents/rules/runtimes.ts';
 import { landingPolicies } from '../../config/landing.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { spanText } from '../../kernel/time.ts';
@@ -71,7 +71,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
   agents: () => [
     `An agent is a program that works on one task at a time, in a worktree of its own. \`copse orchestrate\` starts agents on ready tasks, at most ${defaultPolicy.orchestration.maxAgents} at once (policy.max_agents), and lands their finished work.`,
     '',
-    `Runtimes: ${runtimes.join(', ')}. Without agents in copse.yml, Copse uses the first of them that is installed. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
+    `Runtimes: ${runtimes.join(', ')}. Without agents in copse.yml, Copse uses the first installed one of ${vendorRuntimes.join(', ')}. \`command\` runs any program; its prompt is in $COPSE_PROMPT_FILE.`,
     '',
     ['copse agents detect', 'which agent programs are installed, and whether they start.'],
     ['copse orchestrate --dry-run', 'which tasks would start, and why the others wait.'],

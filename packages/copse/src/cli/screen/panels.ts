@@ -65,25 +65,27 @@ export function panels(
     .map(({ text, task }) => ({ text: cut(text, size.columns), task }));
 }
 
-/** Those that need a person are counted together, and only there. */
-const countWords = [
-  ['in_progress', 'working'],
-  ['landing', 'landing'],
-  ['needs_attention', 'being resolved'],
-  ['in_review', 'in review'],
-  ['ready', 'ready'],
-  ['pending', 'pending'],
-  ['paused', 'paused'],
-  ['done', 'done'],
-  ['cancelled', 'cancelled'],
-] as const satisfies readonly (readonly [TaskStatus, string])[];
+/** In the order of display. Those that need a person are counted together, and only there: null. */
+const countWords: Readonly<Record<TaskStatus, string | null>> = {
+  in_progress: 'working',
+  landing: 'landing',
+  needs_attention: 'being resolved',
+  in_review: 'in review',
+  ready: 'ready',
+  pending: 'pending',
+  paused: 'paused',
+  done: 'done',
+  cancelled: 'cancelled',
+  stuck: null,
+  failed: null,
+};
 
 /** None for an empty board, of which the remark says all. */
 function countsLines(overview: Overview): readonly string[] {
   const needing = needCount(overview);
-  const others = countWords
-    .map(([status, word]) => [countOthers(overview, status), word] as const)
-    .filter(([count]) => count > 0)
+  const others = (Object.keys(countWords) as TaskStatus[])
+    .map((status) => [countOthers(overview, status), countWords[status]] as const)
+    .filter(([count, word]) => word !== null && count > 0)
     .map(([count, word]) => `${count} ${word}`);
   const needs = needing === 0 ? [] : [`${needing} need${needing === 1 ? 's' : ''} you`];
   const counts = [...needs, ...others].join(' · ');

@@ -1,12 +1,11 @@
 /** The agents of this repository: those of copse.yml, or else the first installed agent program. */
 
+import { type VendorRuntime, vendorRuntimes } from '../../agents/rules/runtimes.ts';
 import {
   type DetectedRuntime,
-  type VendorRuntime,
   detectRuntimes,
   findRuntime,
   installCommand,
-  vendorRuntimes,
 } from '../../agents/runtimes/installed.ts';
 import { type ProgramLook, lookForProgram } from '../../agents/runtimes/command/program.ts';
 import { type Surroundings, findRepository } from '../open.ts';

@@ -19,7 +19,7 @@ import {
   timestamp,
 } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import type { TaskStatus } from '../../tasks/rules/task.ts';
+import { statusesIn } from '../../tasks/rules/task.ts';
 
 export type Timing =
   | { readonly type: 'interval'; readonly everyMs: number }
@@ -158,7 +158,19 @@ export function intervalAfter(everyMs: number, anchor: Timestamp): After {
 }
 
 /** Statuses in which the run of a task goes on without a person, or with one who paused it. */
-export const goingStatuses: readonly TaskStatus[] = ['pending', 'ready', 'in_progress', 'landing', 'paused'];
+export const goingStatuses = statusesIn({
+  pending: true,
+  ready: true,
+  in_progress: true,
+  paused: true,
+  stuck: false,
+  in_review: false,
+  landing: true,
+  needs_attention: false,
+  done: false,
+  failed: false,
+  cancelled: false,
+});
 
 export interface DueFacts {
   /** The task of the last run goes on. */

@@ -67,6 +67,11 @@ export const taskStatuses = Object.keys(statusFacts) as readonly TaskStatus[];
 
 export const statusesForPeople = taskStatuses.filter((status) => statusFacts[status].needsPerson);
 
+/** From a record of all statuses, so that the compiler asks for each new one. */
+export function statusesIn(record: Readonly<Record<TaskStatus, boolean>>): readonly TaskStatus[] {
+  return taskStatuses.filter((status) => record[status]);
+}
+
 export function statusPredicate(status: TaskStatus): string {
   return statusFacts[status].predicate;
 }

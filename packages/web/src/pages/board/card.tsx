@@ -33,7 +33,19 @@ function isLater(status: TaskStatus): boolean {
 }
 
 /** The column says it. */
-const SAID: ReadonlySet<TaskStatus> = new Set(['ready', 'in_progress', 'landing', 'done']);
+const isSaid: Readonly<Record<TaskStatus, boolean>> = {
+  pending: false,
+  ready: true,
+  in_progress: true,
+  paused: false,
+  stuck: false,
+  in_review: false,
+  landing: true,
+  needs_attention: false,
+  done: true,
+  failed: false,
+  cancelled: false,
+};
 
 export const DRAGGED = 'application/x-copse-task';
 
@@ -45,7 +57,7 @@ export const Card = memo(function Card({ task, session, agent, facts, now, isRow
   const { id, title, state, priority } = task;
   const word = isAsking(session)
     ? 'asks you'
-    : isRow || !SAID.has(state.status)
+    : isRow || !isSaid[state.status]
       ? statusWord(state.status)
       : null;
   return (

@@ -10,7 +10,7 @@ import { reasonLine } from '../../../../copse/src/explain/rules/reason.ts';
 import { delayText, doneText, statusTexts } from '../../../../copse/src/explain/rules/status.ts';
 import type { Timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { named } from '../../../../copse/src/kernel/text.ts';
-import { type TaskSummary, suggestCommands } from '../../../../copse/src/tasks/rules/task.ts';
+import { type TaskSummary, statusesForPeople, suggestCommands } from '../../../../copse/src/tasks/rules/task.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { phaseWord } from '../../parts/status-word.ts';
 import { type AnyAnswer, useAnswer } from '../../store/hooks.tsx';
@@ -109,9 +109,7 @@ export function nextOf(
   if (command !== undefined) return command;
   if (isAsking(session)) return `copse ${session?.question?.answer === null ? 'answer' : 'logs'} ${task.id}`;
   const { status } = task.state;
-  return ['paused', 'stuck', 'failed', 'needs_attention', 'in_review'].includes(status)
-    ? suggestCommands(task)[0]
-    : null;
+  return status === 'paused' || statusesForPeople.includes(status) ? suggestCommands(task)[0] : null;
 }
 
 /** Its agent runs and waits for a person. */

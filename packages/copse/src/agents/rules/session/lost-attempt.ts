@@ -5,14 +5,19 @@ import type { Attempt } from '../../../tasks/rules/attempt.ts';
 import type { Task, TaskStatus } from '../../../tasks/rules/task.ts';
 
 /** In these, another machine works on it or may begin to. A finished head is on the remote already. */
-const GOES_ON: ReadonlySet<TaskStatus> = new Set([
-  'ready',
-  'in_progress',
-  'stuck',
-  'paused',
-  'needs_attention',
-  'failed',
-]);
+const goesOn: Readonly<Record<TaskStatus, boolean>> = {
+  pending: false,
+  ready: true,
+  in_progress: true,
+  paused: true,
+  stuck: true,
+  in_review: false,
+  landing: false,
+  needs_attention: true,
+  done: false,
+  failed: true,
+  cancelled: false,
+};
 
 /**
  * The last one that ran here, if its end was recorded while this machine could not be reached, or its last push failed. A
@@ -24,7 +29,7 @@ export function attemptToHandIn(
   here: NodeId,
 ): Attempt | undefined {
   const { state, discarded } = task;
-  if (!GOES_ON.has(state.status)) return undefined;
+  if (!goesOn[state.status]) return undefined;
   if (state.status === 'in_progress' && state.claim.node === here) return undefined;
   const [last] = attempts
     .filter(({ node }) => node === here)
