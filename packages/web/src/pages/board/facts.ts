@@ -10,7 +10,11 @@ import { reasonLine } from '../../../../copse/src/explain/rules/reason.ts';
 import { delayText, doneText, statusTexts } from '../../../../copse/src/explain/rules/status.ts';
 import type { Timestamp } from '../../../../copse/src/kernel/ids.ts';
 import { named } from '../../../../copse/src/kernel/text.ts';
-import { type TaskSummary, statusesForPeople, suggestCommands } from '../../../../copse/src/tasks/rules/task.ts';
+import {
+  type TaskSummary,
+  statusesForPeople,
+  suggestCommands,
+} from '../../../../copse/src/tasks/rules/task.ts';
 import type { OutputOf } from '../../api/operations.ts';
 import { phaseWord } from '../../parts/status-word.ts';
 import { type AnyAnswer, useAnswer } from '../../store/hooks.tsx';

@@ -10,6 +10,7 @@ import { useToast } from '../../../parts/toasts.tsx';
 import { useDesk } from '../../../store/hooks.tsx';
 import { asProblem } from '../../../api/as-problem.ts';
 import type { ShownTask } from '../page.tsx';
+import { endReading } from '../read-head.ts';
 import taskStyles from '../task.module.css';
 import styles from './changes.module.css';
 import { DraftNote } from './comment.tsx';
@@ -134,7 +135,12 @@ export function Answer({ task: { id, status }, head, canApprove, apart, onLook }
                       ? `Sent back: ${id} waits for a free agent.`
                       : `Sent back: ${agent} goes on.`,
                 }),
-                { onDone: () => keep((now) => withoutSent(now, { drafts: sent, comment })) },
+                {
+                  onDone: () => {
+                    keep((now) => withoutSent(now, { drafts: sent, comment }));
+                    endReading(id);
+                  },
+                },
               );
             }}
           >

@@ -4,7 +4,7 @@
  * is told so, and can approve it only after going on with it: an approval is of what was read.
  */
 
-import { useEffect, useState } from 'react';
+import { useLayoutEffect, useState } from 'react';
 
 import { shown } from '../../../../../copse/src/kernel/text.ts';
 import { endsPage } from '../../../api/problem.ts';
@@ -13,7 +13,7 @@ import { useAnswer } from '../../../store/hooks.tsx';
 import type { ShownTask } from '../page.tsx';
 import { Review } from './review.tsx';
 import { type ReviewPage, usePages } from './pages.ts';
-import { setReadHead, useReadHead } from '../read-head.ts';
+import { beginReading, setReadHead, useReadHead } from '../read-head.ts';
 
 export default function Changes({ task }: { readonly task: ShownTask }) {
   const [since, setSince] = useState<string>();
@@ -57,9 +57,11 @@ function Pinned({ task, latest, since, onSince, onAgain }: PinnedProps) {
   const { change } = first;
   const readBefore = useReadHead(task.id);
   const head = change?.head;
-  useEffect(() => {
-    if (readBefore === undefined && head !== undefined) setReadHead(task.id, head);
-  }, [task.id, readBefore, head]);
+  // Before it is painted: no warning about a reading that ended.
+  useLayoutEffect(() => {
+    if (head !== undefined) beginReading(task.id, head);
+    // Only when it appears: what moves later is gone on with by a button.
+  }, []);
   if (change === null) return <NoChange task={task} />;
   const readHead = readBefore ?? change.head;
   const newest = latest.change?.head ?? readHead;
