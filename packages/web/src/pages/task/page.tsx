@@ -23,6 +23,8 @@ export default function TaskPage() {
   return <OneTask key={task} id={task} />;
 }
 
+const LOOK_AGAIN_MS = 10_000;
+
 function OneTask({ id }: { readonly id: string }) {
   const { data, error, refetch } = useAnswer(
     'task.show',
@@ -37,8 +39,13 @@ function OneTask({ id }: { readonly id: string }) {
   const why = useAnswer(
     'task.why',
     { task: id },
-    // It may wait for other tasks, and for their places in the queue.
-    { about: ['session'], task: id, aboutAny: ['task', 'landing', 'queue', 'node'] },
+    // It may wait for other tasks, and for their places in the queue. It says how long, and when its runner was heard from.
+    {
+      about: ['session'],
+      task: id,
+      aboutAny: ['task', 'landing', 'queue', 'node'],
+      everyMs: LOOK_AGAIN_MS,
+    },
   );
   const title = data?.title;
   const record = useRecords('task').get(id);
