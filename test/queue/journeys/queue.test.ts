@@ -162,7 +162,7 @@ describe('pausing', () => {
     } = await reviewed(['inside', 'outside']);
     await printed(['queue', 'retry', inside], scene.at);
     expect(await printed(['queue', 'pause', '--accept'], scene.at)).toContain(
-      '    Tasks in the queue still land. Tasks that join it from now on wait in it until you resume it.\n',
+      '    Tasks in the queue still land. Tasks that join the queue now wait until copse queue resume.\n',
     );
     await printed(['queue', 'retry', outside], scene.at);
     await scene.up();

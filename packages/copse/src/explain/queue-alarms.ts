@@ -2,7 +2,7 @@
 
 import type { Timestamp } from '../kernel/ids.ts';
 import { shellWord } from '../kernel/shell.ts';
-import type { QueueView } from '../queue/rules/view/view.ts';
+import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
 import { pauseText, waitText } from './rules/queue.ts';
 import { waitSteps } from './rules/wait-steps.ts';
 
@@ -18,14 +18,31 @@ export function alarmsOf(queue: QueueView): readonly QueueAlarm[] {
   const { paused, stalled, trouble, isTargetRed, isLed, lost, entries, target } = queue;
   const { accept, land } = paused;
   const [first] = entries;
-  const resume = [`copse queue resume --target ${shellWord(target)} # to land again`];
+  const unled = isLed ? undefined : entries.find((entry) => needsLeader(entry, queue));
+  const resume = `copse queue resume --target ${shellWord(target)} #`;
+  // One command ends both pauses.
+  const again = accept === null ? 'to land again' : 'to accept and land tasks again';
   const retry = first === undefined ? [] : [`copse queue retry ${first.task}`];
   return [
     ...(land
-      ? [{ kind: 'paused', text: pauseText('land', land), since: land.since, next: resume } as const]
+      ? [
+          {
+            kind: 'paused',
+            text: pauseText('land', land),
+            since: land.since,
+            next: [`${resume} ${again}`],
+          } as const,
+        ]
       : []),
     ...(accept
-      ? [{ kind: 'closed', text: pauseText('accept', accept), since: accept.since, next: resume } as const]
+      ? [
+          {
+            kind: 'closed',
+            text: pauseText('accept', accept),
+            since: accept.since,
+            next: [`${resume} ${land === null ? 'to accept tasks again' : again}`],
+          } as const,
+        ]
       : []),
     ...(stalled && stalled.reason.kind !== 'paused'
       ? [
@@ -57,17 +74,26 @@ export function alarmsOf(queue: QueueView): readonly QueueAlarm[] {
           } as const,
         ]
       : []),
-    ...(!isLed && first !== undefined
+    ...(unled !== undefined
       ? [
           {
             kind: 'no_leader',
             text: unledText(lost.length),
             since: null,
-            next: ['copse orchestrate', `copse merge ${first.task}`],
+            next: ['copse orchestrate', `copse merge ${unled.task}`],
           } as const,
         ]
       : []),
   ];
+}
+
+/** Whether a leader would go on with it. It does not end a pause, nor a wait that has steps for a person. */
+function needsLeader({ standing, task }: EntryView, { stalled, target }: QueueView): boolean {
+  if (standing.kind === 'dependent') return false;
+  if (standing.kind !== 'held' && standing.kind !== 'stalled') return true;
+  const reason = standing.kind === 'held' ? standing.reason : stalled?.reason;
+  if (reason === undefined || reason.kind === 'paused' || reason.kind === 'not_accepted') return false;
+  return waitSteps(reason, { task, target }).length === 0;
 }
 
 function unledText(lost: number): string {

@@ -1,6 +1,6 @@
 /** How a queue looks on a terminal: what holds it up first, then what is being checked, then who waits for what. */
 
-import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryState, EntryView, QueueView } from '../../queue/rules/view/view.ts';
 import { alarmsOf } from '../../explain/queue-alarms.ts';
@@ -79,10 +79,11 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
 
 /** Whatever keeps all of it from moving. */
 function alarms(queue: QueueView, { now, hasAgents }: QueueLook): readonly string[] {
-  const { lost, entries } = queue;
-  const only = hasAgents ? null : (entries[0]?.task ?? null);
-  return alarmsOf(queue).map(({ kind, since, text }) => {
-    if (kind === 'no_leader') return unledText(text, lost.length > 0, only);
+  return alarmsOf(queue).map(({ kind, since, text, next }) => {
+    if (kind === 'no_leader') {
+      const [orchestrate = '', merge = ''] = next;
+      return `${text}${queue.lost.length > 0 ? '; to start again' : ''}: ${hasAgents ? orchestrate : merge}`;
+    }
     return since === null ? text : `${ALARM_WORDS[kind]} for ${age(since, now)}: ${text}`;
   });
 }
@@ -94,12 +95,6 @@ const ALARM_WORDS = {
   no_checks: '',
   red: '',
 } as const;
-
-/** `only`: the task to merge, where no orchestrator can start. */
-function unledText(text: string, isLost: boolean, only: TaskId | null): string {
-  const command = only === null ? 'copse orchestrate' : `copse merge ${only}`;
-  return isLost ? `${text}; to start again: ${command}` : `${text}: ${command}`;
-}
 
 function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
   const { runs, lost, usual } = queue;

@@ -108,6 +108,8 @@ function withComment(text: string, comment: string | null): string {
 /** `It is being checked with cp-a1b2.` */
 export function standingSentence(standing: EntryStanding): string {
   // The command is a step of its own.
+  if (standing.kind === 'held' && standing.reason.kind === 'not_accepted')
+    return `${withComment('It joined after the queue was closed to new tasks', standing.reason.comment)}; it lands after the queue is resumed.`;
   const text = standing.kind === 'no_leader' ? noLeaderText(standing) : standingText(standing);
   return `It ${/^(being|landing|waiting)\b/.test(text) ? 'is ' : ''}${text}.`;
 }

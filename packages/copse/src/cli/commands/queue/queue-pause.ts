@@ -20,16 +20,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const { output } = cli;
     if (options.json) return output.json(view(paused));
     const { target, what, queue } = paused;
+    const resume = `copse queue resume${options.target === undefined ? '' : ` --target ${shellWord(target)}`}`;
     output.line(`${output.style('yellow', 'Paused')} the queue of ${shown(target)}`);
     if (what.includes('land'))
       output.line(`    Nothing lands on ${shown(target)}. ${checksText(queue.runs.length)}`);
     if (what.includes('accept'))
-      output.line(
-        `    ${landsText(what, queue)}Tasks that join it from now on wait in it until you resume it.`,
-      );
-    printSteps(output, [
-      `copse queue resume${options.target === undefined ? '' : ` --target ${shellWord(target)}`} # to end the pause`,
-    ]);
+      output.line(`    ${landsText(what, queue)}Tasks that join the queue now wait until ${resume}.`);
+    printSteps(output, [`${resume} # to end the pause`]);
   });
 }
 
