@@ -8,7 +8,9 @@ import { describeEscape } from '../workspaces/rules/escape.ts';
 import { spanText } from '../kernel/time.ts';
 import { stalledText, waitText } from './rules/queue.ts';
 import {
+  afterColon,
   attentionText,
+  capitalised,
   delayText,
   doneText,
   failedText,
@@ -52,7 +54,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'task.promoted':
       return line('ready', 'plain', event.id, `${await titleOf(event.id)}: its dependencies are done`);
     case 'task.handed_back':
-      return line('handed back', 'waiting', event.id, attentionText(event));
+      return line('handed back', 'waiting', event.id, capitalised(attentionText(event)));
     case 'task.crashed': {
       const { delay, retries } = event;
       const error = firstLine(event.reason);
@@ -74,7 +76,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'task.needs_attention':
       if (event.resolver !== undefined)
         return line('waits', 'waiting', event.id, resolvedByText(event.resolver));
-      return line('needs you', 'bad', event.id, attentionText(event));
+      return line('needs you', 'bad', event.id, capitalised(attentionText(event)));
     case 'task.sent_to_review':
       if (event.pullRequest === null)
         return line('review', 'waiting', event.id, `${statusTexts.in_review}: copse review ${event.id}`);
@@ -122,7 +124,9 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     }
     case 'landing.withdrawn': {
       const task = await taskOf('landing', event.id);
-      return task && line('withdrawn', 'waiting', task, `left the queue: ${firstLine(event.reason)}`);
+      return (
+        task && line('withdrawn', 'waiting', task, `left the queue: ${afterColon(firstLine(event.reason))}`)
+      );
     }
     case 'queue.paused': {
       const what = event.what === 'accept' ? 'accepts no more tasks' : 'lands nothing';

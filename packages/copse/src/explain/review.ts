@@ -6,6 +6,7 @@ import type { TaskReview } from '../review/act/review.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { sizeText } from './changes.ts';
 import { verdictWord } from './rules/queue.ts';
+import { afterColon } from './rules/status.ts';
 
 /** For the list, below the line of the task. */
 export function reviewSummary(review: TaskReview): readonly string[] {
@@ -19,7 +20,7 @@ export function reviewSummary(review: TaskReview): readonly string[] {
     facts.join(' · '),
     ...(uncommitted === 0 ? [] : [uncommittedText(uncommitted)]),
     ...[powerText(review)].filter((text) => text !== null),
-    ...(before === null ? [] : [`left the queue: ${shown(firstLine(before))}`]),
+    ...(before === null ? [] : [`left the queue: ${shown(afterColon(firstLine(before)))}`]),
   ];
 }
 

@@ -42,6 +42,7 @@ import { agentNamed, times } from './rules/amounts.ts';
 import { lackOfAgents } from './rules/waiting.ts';
 import { describeCollision } from './rules/collisions.ts';
 import {
+  afterColon,
   attentionClause,
   attentionDetails,
   attentionText,
@@ -159,7 +160,7 @@ async function unfoundProgram(
 async function handedBackBefore({ board }: LookContext, task: Task): Promise<readonly string[]> {
   if (task.retries === 0 || isFinished(task.state.status)) return [];
   const event = await lastHandback(board, task);
-  return event === null ? [] : [`Handed back before: ${attentionText(event)}.`];
+  return event === null ? [] : [`Handed back before: ${afterColon(attentionText(event))}.`];
 }
 
 /** How often it was restarted without a person, and when it is again. */
@@ -204,7 +205,7 @@ async function removalNotes({ board }: LookContext, { id }: Task): Promise<reado
 
 async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const reason = await whyItLeftTheQueue(board, id);
-  return reason === null ? [] : [sentence(`it left the queue: ${reason}`)];
+  return reason === null ? [] : [sentence(`it left the queue: ${afterColon(reason)}`)];
 }
 
 async function undone({ board }: LookContext, { id }: Task): Promise<readonly string[]> {

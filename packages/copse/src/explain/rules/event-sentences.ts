@@ -12,6 +12,7 @@ import { usageText } from './amounts.ts';
 import { stalledText, verdictWord, waitText } from './queue.ts';
 import { oneLine, waitingClause } from './reason.ts';
 import {
+  afterColon,
   attentionText,
   delayText,
   doneText,
@@ -52,7 +53,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
     if (automatic !== undefined) return `restarted automatically, ${automatic.number} of ${automatic.of}`;
     return grant === null ? 'ready to start again' : `${grant.claim.agent} starts again`;
   },
-  'task.handed_back': (event) => `handed back to its agent: ${attentionText(event)}`,
+  'task.handed_back': (event) => `handed back to its agent: ${afterColon(attentionText(event))}`,
   'task.sent_to_review': ({ pullRequest }) =>
     pullRequest === null ? 'finished, waiting for your review' : oneLine(summarise(pullRequest)),
   'task.pull_request_changed': ({ pullRequest }) => oneLine(summarise(pullRequest)),
@@ -66,7 +67,9 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'task.failed': ({ reason }) => `failed: ${firstLine(reason)}`,
   'task.parked': (event) => `postponed, because ${delayText(event)}`,
   'task.needs_attention': (event) =>
-    event.resolver === undefined ? `needs you: ${attentionText(event)}` : resolvedByText(event.resolver),
+    event.resolver === undefined
+      ? `needs you: ${afterColon(attentionText(event))}`
+      : resolvedByText(event.resolver),
   'task.paused': () => 'paused',
   'task.moved': ({ to }) =>
     to === null ? 'any node may take it again' : `moved: node ${to.name} takes it next`,
@@ -124,11 +127,11 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'landing.hurried': () => 'goes to the front of the queue',
   'landing.checks_skipped': () => 'lands without checks, as a person asked',
   'landing.noted': ({ note }) => (note === null ? 'merges cleanly now' : oneLine(note)),
-  'landing.requeued': ({ reason }) => `back in the queue: ${oneLine(reason)}`,
+  'landing.requeued': ({ reason }) => `back in the queue: ${afterColon(oneLine(reason))}`,
   'landing.waiting': ({ reason }) => `waits to land: ${oneLine(waitText(reason))}`,
   'landing.conflicted': ({ files }) => `conflicts in ${filesText(files)}`,
   'landing.rejected': ({ reason }) => `cannot land: ${firstLine(reason)}`,
-  'landing.withdrawn': ({ reason }) => `left the queue: ${oneLine(reason)}`,
+  'landing.withdrawn': ({ reason }) => `left the queue: ${afterColon(oneLine(reason))}`,
   'check.started': ({ command, target }) => `${checkName(command)} began, in the queue of ${target}`,
   'check.ended': (event) => endedCheckText(event, 'the check'),
   'queue.paused': ({ id, what, reason }) =>

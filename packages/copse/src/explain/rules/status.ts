@@ -199,6 +199,11 @@ export function capitalised(clause: string): string {
   return clause.charAt(0).toUpperCase() + clause.slice(1);
 }
 
+/** After a colon. The words of people mostly begin in other ways, and stay. */
+export function afterColon(text: string): string {
+  return /^(?:Its|The) /.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}
+
 export function sentence(clause: string): string {
   const text = capitalised(clause);
   return /[.?!…:]$/.test(text) ? text : `${text}.`;
