@@ -63,3 +63,15 @@ test('a queue that is closed lands what it has, and says when a task lands that 
   expect((await copse(['queue', 'resume'], at)).code).toBe(0);
   expect(await printed(['queue'], at)).toContain(`no orchestrator is running here: copse merge ${id}`);
 });
+
+test('a commit that a person adds after copse finish lands too', async () => {
+  const at = { cwd: newRepository(area) };
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'landing: { policy: auto }\n');
+  await printed(['config', 'accept', '--yes'], at);
+  const { id, worktree } = await finished(at, 'one');
+  commit(worktree, 'two.txt');
+  await answer(['merge', id], at);
+  expect(git(at.cwd, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(
+    expect.arrayContaining(['one.txt', 'two.txt']),
+  );
+});

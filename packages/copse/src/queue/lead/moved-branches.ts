@@ -78,7 +78,9 @@ async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranc
 
 /** A branch of an earlier attempt on this node may be older than the commits that another node submitted. */
 async function isFromHere({ board, node }: RunContext, { attempt, task }: Landing): Promise<boolean> {
-  if (attempt !== null) return (await board.get('attempt', attempt))?.node === node;
+  // Work by hand has the id of an attempt, and no record of one.
+  const recorded = attempt === null ? undefined : await board.get('attempt', attempt);
+  if (recorded !== undefined) return recorded.node === node;
   const workspaces = await board.list('workspace', { task });
   return workspaces.every((one) => one.node === node);
 }
