@@ -10,6 +10,7 @@ import { stalledText, waitText } from './rules/queue.ts';
 import {
   afterColon,
   attentionText,
+  beginsWithClause,
   capitalised,
   delayText,
   doneText,
@@ -54,7 +55,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'task.promoted':
       return line('ready', 'plain', event.id, `${await titleOf(event.id)}: its dependencies are done`);
     case 'task.handed_back':
-      return line('handed back', 'waiting', event.id, capitalised(attentionText(event)));
+      return line('handed back', 'waiting', event.id, attentionStart(event));
     case 'task.crashed': {
       const { delay, retries } = event;
       const error = firstLine(event.reason);
@@ -76,7 +77,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'task.needs_attention':
       if (event.resolver !== undefined)
         return line('waits', 'waiting', event.id, resolvedByText(event.resolver));
-      return line('needs you', 'bad', event.id, capitalised(attentionText(event)));
+      return line('needs you', 'bad', event.id, attentionStart(event));
     case 'task.sent_to_review':
       if (event.pullRequest === null)
         return line('review', 'waiting', event.id, `${statusTexts.in_review}: copse review ${event.id}`);
@@ -179,6 +180,12 @@ const pullRequestWords: Readonly<Record<PullRequest['is'], readonly [word: strin
   open: ['review', 'waiting'],
   closed: ['needs you', 'bad'],
 };
+
+/** At the beginning of a line; names of branches and files stay as they are. */
+function attentionStart(event: Parameters<typeof attentionText>[0]): string {
+  const text = attentionText(event);
+  return beginsWithClause(event) ? capitalised(text) : text;
+}
 
 /** An escape is recorded for every task that was running; only the first of them gets a line. */
 async function firstWithEscape(
