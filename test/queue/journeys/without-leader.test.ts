@@ -75,3 +75,21 @@ test('a commit that a person adds after copse finish lands too', async () => {
     expect.arrayContaining(['one.txt', 'two.txt']),
   );
 });
+
+test('a commit after an approval is named before and after the merge that it prevents', async () => {
+  const at = { cwd: newRepository(area) };
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'landing: { policy: review }\n');
+  await printed(['config', 'accept', '--yes'], at);
+  const { id, worktree } = await finished(at, 'one');
+  await printed(['review', id, '--approve'], at);
+  const first = git(worktree, 'rev-parse', 'HEAD').slice(0, 10);
+  commit(worktree, 'two.txt');
+  const second = git(worktree, 'rev-parse', 'HEAD').slice(0, 10);
+  const moved = `branch moved from ${first} to ${second} after its review, so it must be reviewed again.`;
+  const why = await printed(['why', id], at);
+  expect(why).toContain(`It does not land as it is. Its ${moved}`);
+  expect(commandsIn(why)).toEqual([`copse review ${id}`, `copse cancel ${id}`]);
+  const { stderr } = await copse(['merge', id], at);
+  expect(stderr).toContain(`copse: ${id} is in review: its ${moved}\n`);
+  expect(commandsIn(stderr)).toEqual([`copse review ${id}`]);
+});

@@ -20,6 +20,7 @@ import type { LandingId, TaskId } from '../kernel/ids.ts';
 import { FIRST_COMMIT } from './rules/ahead.ts';
 import { hasBase, resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
+import { movedBranch } from './moved.ts';
 import { loadWait } from './wait.ts';
 
 export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
@@ -206,6 +207,8 @@ export async function lacksCommit(context: LookContext, { repository }: TaskSumm
 async function landingSteps(context: LookContext, id: LandingId, task: TaskId): Promise<readonly string[]> {
   const landing = await context.board.get('landing', id);
   if (landing === undefined) return [];
+  if ((await movedBranch(context, landing))?.kind === 'for_review')
+    return [`copse review ${task} # to look at it and decide`];
   const { steps } = (await loadWait(context, context.landing, landing)) ?? { steps: [] };
   if (steps.length > 0) return steps;
   const place = await loadPlace(context, context.landing, landing);

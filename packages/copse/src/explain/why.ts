@@ -36,6 +36,7 @@ import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { withStateNow } from './state-now.ts';
 import { LACKS_COMMIT } from './rules/ahead.ts';
 import { hasWorktree } from '../queue/act/continue-steps.ts';
+import { movedText } from './moved.ts';
 import { lacksCommit, lacksProgram, nextSteps, unfinishedIn } from './next-steps.ts';
 import { isLapsed, lapsedText } from './rules/lapsed.ts';
 import { agentNamed, times } from './rules/amounts.ts';
@@ -407,8 +408,10 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
   const place = landing && (await loadPlace(context, context.landing, landing));
   if (place === undefined) return ['It is about to leave the queue.'];
   const { queue, entry } = place;
+  const moved = landing === undefined ? null : await movedText(context, landing);
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
+    ...(moved === null ? [] : [moved]),
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
     ...(entry.standing.kind === 'stalled' && queue.stalled !== null
       ? []

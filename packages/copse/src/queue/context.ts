@@ -113,6 +113,9 @@ export interface LookContext
   readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf' | 'known' | 'processesOf'>;
 }
 
-export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {
+export function agentNamed(
+  { agents }: Pick<RunContext, 'agents'>,
+  name: AgentName,
+): EffectiveAgent | undefined {
   return agents.find((agent) => agent.name === name);
 }

@@ -34,7 +34,11 @@ export async function explainLanding(
         ],
       };
     case 'gone':
-      return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
+      return {
+        code: 'wrong_status',
+        reason: `${landed.reason.replace(/\.$/, '')}.`,
+        next: await goneSteps(context, task),
+      };
     case 'landed':
       throw new Error(`${task} landed`);
     default:
@@ -54,6 +58,11 @@ async function refusedSteps(context: RunContext, id: TaskId): Promise<readonly s
   if (task?.state.status !== 'needs_attention') return [`copse why ${id}`];
   const steps = await nextSteps(context, task);
   return steps.filter((step) => !step.startsWith(`copse merge ${id}`) && !step.startsWith('copse cancel '));
+}
+
+async function goneSteps({ board }: RunContext, id: TaskId): Promise<readonly string[]> {
+  const isInReview = (await board.get('task', id))?.state.status === 'in_review';
+  return isInReview ? [`copse review ${id} # to look at it and decide`] : [`copse why ${id}`];
 }
 
 /** A pause stops `copse merge` and orchestrators alike. An orchestrator here or on another machine lands it without a command. */

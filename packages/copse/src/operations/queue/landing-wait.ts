@@ -1,6 +1,7 @@
 /** Waits for landings: leads their queue here, unless another process does. */
 
 import { waitText } from '../../explain/rules/queue.ts';
+import { afterColon } from '../../explain/rules/status.ts';
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { shown } from '../../kernel/text.ts';
@@ -116,7 +117,11 @@ export class LandingWait {
       }
       default: {
         const state = (await board.get('task', task))?.state;
-        const why = state !== undefined && 'reason' in state ? `: ${state.reason}` : '';
+        const left = now?.state.status === 'withdrawn' ? now.state : state;
+        const why =
+          left !== undefined && 'reason' in left && left.reason !== null
+            ? `: ${afterColon(left.reason)}`
+            : '';
         return {
           kind: 'gone',
           ...of,

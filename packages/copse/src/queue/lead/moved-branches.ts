@@ -3,7 +3,7 @@
  * workspace on this node can be checked; an unmoved branch costs reading one ref.
  */
 
-import type { CommitId } from '../../kernel/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../rules/landing.ts';
 import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../rules/moved-branch.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
@@ -16,7 +16,7 @@ import { giveUpLanding } from './hand-back.ts';
 import { type Lead, requireLead } from './leadership.ts';
 import { waitInQueue } from './waits.ts';
 import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';
-import { type RunContext, agentNamed } from '../context.ts';
+import { type LookContext, type RunContext, agentNamed } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface Noticed {
@@ -61,23 +61,45 @@ async function tryToLook(
 type Worktree = NonNullable<Workspace['worktree']>;
 
 async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranch> {
-  const worktree = (await workspaceOf(context, landing.task))?.worktree;
-  if (!worktree || !(await isFromHere(context, landing))) return { kind: 'unmoved' };
-  const tip = (await context.git.tip(branchRef(worktree.branch))) ?? null;
-  if (tip === landing.head) return { kind: 'unmoved' };
-  const seen = await context.git.look(worktree.path);
-  if (seen.state === 'healthy' && seen.head === landing.head) return { kind: 'unmoved' };
-  const facts = await gatherFacts(context, landing, { ...worktree, tip, seen });
-  const moved = decideMovedBranch(facts);
+  const seen = await seeMovedBranch(context, landing, (target) => tipOfTarget(context, target));
+  const { moved, facts } = seen;
+  if (facts === null) return moved;
   // The branch no longer contains the queued commits, so a ref keeps them.
-  const isAhead = tip !== null && facts.isHeadThere && (await context.git.isAncestor(landing.head, tip));
-  if (moved.kind !== 'unmoved' && facts.isHeadThere && !isAhead)
+  const { tip, isHeadThere } = facts;
+  const isAhead = tip !== null && isHeadThere && (await context.git.isAncestor(landing.head, tip));
+  if (moved.kind !== 'unmoved' && isHeadThere && !isAhead)
     await keepTip(context, landing.task, landing.head, landing.queuedAt);
   return moved;
 }
 
+type SeeContext = Pick<LookContext, 'agents' | 'board' | 'git' | 'landing' | 'node'>;
+type TipOf = (target: BranchName) => Promise<CommitId | undefined>;
+
+interface SeenBranch {
+  readonly moved: MovedBranch;
+  /** Null while the branch is where it was queued. */
+  readonly facts: BranchFacts | null;
+}
+
+/** Writes nothing. */
+export async function seeMovedBranch(
+  context: SeeContext,
+  landing: Landing,
+  tipOf: TipOf,
+): Promise<SeenBranch> {
+  const unmoved: SeenBranch = { moved: { kind: 'unmoved' }, facts: null };
+  const worktree = (await workspaceOf(context, landing.task))?.worktree;
+  if (!worktree || !(await isFromHere(context, landing))) return unmoved;
+  const tip = (await context.git.tip(branchRef(worktree.branch))) ?? null;
+  if (tip === landing.head) return unmoved;
+  const seen = await context.git.look(worktree.path);
+  if (seen.state === 'healthy' && seen.head === landing.head) return unmoved;
+  const facts = await gatherFacts(context, landing, { ...worktree, tip, seen, tipOf });
+  return { moved: decideMovedBranch(facts), facts };
+}
+
 /** A branch of an earlier attempt on this node may be older than the commits that another node submitted. */
-async function isFromHere({ board, node }: RunContext, { attempt, task }: Landing): Promise<boolean> {
+async function isFromHere({ board, node }: SeeContext, { attempt, task }: Landing): Promise<boolean> {
   // Work by hand has the id of an attempt, and no record of one.
   const recorded = attempt === null ? undefined : await board.get('attempt', attempt);
   if (recorded !== undefined) return recorded.node === node;
@@ -86,25 +108,32 @@ async function isFromHere({ board, node }: RunContext, { attempt, task }: Landin
 }
 
 async function gatherFacts(
-  context: RunContext,
+  context: SeeContext,
   landing: Landing,
-  { path, branch, tip, seen }: Worktree & { readonly tip: CommitId | null; readonly seen: WorktreeFacts },
+  {
+    path,
+    branch,
+    tip,
+    seen,
+    tipOf,
+  }: Worktree & { readonly tip: CommitId | null; readonly seen: WorktreeFacts; readonly tipOf: TipOf },
 ): Promise<BranchFacts> {
   const { git } = context;
   const { head } = landing;
   const worktree = seen.state === 'healthy' ? await lookInside(context, path, branch, seen) : null;
+  const target = tip === null ? undefined : await tipOf(landing.target);
   return {
     head,
     tip,
     worktree,
     isHeadThere: (await git.tip(head)) !== undefined,
-    isEmpty: tip !== null && (await git.isAncestor(tip, await tipOfTarget(context, landing.target))),
+    isEmpty: tip !== null && target !== undefined && (await git.isAncestor(tip, target)),
     mustBeReviewed: await mustBeReviewed(context, landing),
   };
 }
 
 async function lookInside(
-  { git }: RunContext,
+  { git }: SeeContext,
   path: string,
   own: string,
   { head, branch, operation }: { head: CommitId; branch: string | null; operation: string | null },
@@ -123,7 +152,7 @@ async function lookInside(
 }
 
 /** Its head was reviewed, or the landing policy of its agent asks for a review. */
-async function mustBeReviewed(context: RunContext, landing: Landing): Promise<boolean> {
+async function mustBeReviewed(context: SeeContext, landing: Landing): Promise<boolean> {
   if (landing.isReviewed) return true;
   const { board } = context;
   const task = await board.get('task', landing.task);
