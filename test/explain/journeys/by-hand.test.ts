@@ -138,6 +138,31 @@ test('a conflict names the merge that lands it, and a review of it offers no app
   expect((await copse(['merge', other.id], at)).code).toBe(0);
 });
 
+test('a conflict whose branch has other commits now is tried again first, also when main moved on', async () => {
+  const at = { cwd: newRepository(area) };
+  const [one, other, third] = await newTasks(['one', 'other', 'third'], at);
+  const worktree = await commitIn(at, other.id, 'same.txt');
+  const refused = git(worktree, 'rev-parse', 'HEAD').slice(0, 10);
+  await commitIn(at, one.id, 'same.txt');
+  await answer(['finish', one.id], at);
+  await answer(['finish', other.id], at);
+  await answer(['merge', one.id], at);
+  expect((await copse(['merge', other.id], at)).code).not.toBe(0);
+  await printed(['sync', other.id, '--conflict'], at);
+  writeFileSync(path.join(worktree, 'same.txt'), 'both\n');
+  git(worktree, 'commit', '--quiet', '--all', '--message=merge main');
+  await commitIn(at, third.id, 'third.txt');
+  await answer(['finish', third.id], at);
+  await answer(['merge', third.id], at);
+  const changed = `It conflicted at ${refused}, and its branch changed since`;
+  for (const command of [['status'], ['list'], ['why', other.id], ['show', other.id]])
+    expect([command, await printed(command, at)]).toEqual([command, expect.stringContaining(changed)]);
+  const { because, next } = await why(at, other.id);
+  expect(because.join('\n')).not.toContain('same.txt');
+  expect(next[0]).toBe(`copse merge ${other.id}`);
+  expect((await copse(['merge', other.id], at)).code).toBe(0);
+});
+
 test('finish of a conflicting task names the merge, and during that merge never a commit of everything', async () => {
   const at = { cwd: newRepository(area) };
   const [one, other] = await newTasks(['one', 'other'], at);

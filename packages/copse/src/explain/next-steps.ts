@@ -18,7 +18,7 @@ import { shellWord, splitFirstStep, splitRemark } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import type { LandingId, TaskId } from '../kernel/ids.ts';
 import { FIRST_COMMIT } from './rules/ahead.ts';
-import { hasBase, resolvedOn } from './state-now.ts';
+import { conflictNow, hasBase } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 import { movedBranch } from './moved.ts';
 import { loadWait } from './wait.ts';
@@ -122,8 +122,11 @@ async function conflictSteps(context: LookContext, task: TaskSummary): Promise<r
     : [];
   const unfinished = await unfinishedIn(context, task);
   if (unfinished !== null) return unfinishedSteps(id, unfinished.worktree, unfinished.operation);
-  if ((await resolvedOn(context, task)) !== null)
-    return [`copse merge ${id} # to land it`, `copse diff ${id} # to look at it first`, ...byAgent];
+  const now = await conflictNow(context, task);
+  if (now !== null) {
+    const merge = `copse merge ${id} # to ${now.kind === 'resolved' ? '' : 'try to '}land it`;
+    return [merge, `copse diff ${id} # to look at it first`, ...byAgent];
+  }
   if (!(await hasWorktree(context, task)))
     return [...byAgent, untilFinished(`copse work ${id} # to resolve it yourself`, id)];
   const byHand = [

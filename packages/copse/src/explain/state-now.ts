@@ -25,12 +25,13 @@ export async function withStateNow<T extends TaskSummary>(context: NowContext, t
   const { id, state } = task;
   if (state.status === 'stuck' && state.lacks !== undefined && (await hasBase(context)))
     return { ...task, state: { ...state, reason: noBaseBefore(id, state.lacks) } };
-  const target = await resolvedOn(context, task);
-  if (target === null || state.status !== 'needs_attention') return task;
-  return {
-    ...task,
-    state: { ...state, reason: `It no longer conflicts: its branch contains ${target} now.` },
-  };
+  const now = await conflictNow(context, task);
+  if (now === null || state.status !== 'needs_attention') return task;
+  const reason =
+    now.kind === 'resolved'
+      ? `It no longer conflicts: its branch contains ${now.target} now.`
+      : `It conflicted at ${now.from.slice(0, 10)}, and its branch changed since.`;
+  return { ...task, state: { ...state, reason } };
 }
 
 /** Whether worktrees can start: the target, or any branch, has a commit. */
@@ -39,21 +40,29 @@ export async function hasBase({ git, target }: Pick<NowContext, 'git' | 'target'
   return branch !== undefined && (await tipOf(git, branch)) !== undefined;
 }
 
-/** The target that conflicted with its branch, once its worktree has merged that; null while it has not. */
-export async function resolvedOn(context: NowContext, task: TaskSummary): Promise<BranchName | null> {
+/** `changed`: it has other commits than those that conflicted, and the target may have moved on. */
+type ConflictNow =
+  | { readonly kind: 'resolved'; readonly target: BranchName }
+  | { readonly kind: 'changed'; readonly from: CommitId };
+
+/** Null while its worktree has the commits that conflicted. */
+export async function conflictNow(context: NowContext, task: TaskSummary): Promise<ConflictNow | null> {
   const { board, git, agents } = context;
   if (task.state.status !== 'needs_attention' || task.state.because !== 'conflict') return null;
   const worktree = (await workspaceOf(context, task.id))?.worktree;
   const facts = worktree == null ? undefined : await git.look(worktree.path);
   if (worktree == null || facts?.state !== 'healthy' || facts.operation !== null) return null;
   // A merge that reverts other work conflicts too, although it contains the target.
-  const refused = (await board.list('landing', { task: task.id })).at(-1)?.head;
-  if (refused === facts.head) return null;
+  const refused = (await board.list('landing', { task: task.id })).at(-1);
+  if (refused?.head === facts.head) return null;
   const session = task.session === null ? undefined : await board.get('session', task.session);
   const agent = agents.find(({ name }) => name === session?.agent);
   const target = await targetOf(context, worktree.baseBranch, agent);
   const tip = target === undefined ? undefined : await tipOf(git, target);
-  return target !== undefined && tip !== undefined && (await git.isAncestor(tip, facts.head)) ? target : null;
+  if (target !== undefined && tip !== undefined && (await git.isAncestor(tip, facts.head)))
+    return { kind: 'resolved', target };
+  // An attempt may have conflicted later, before it was queued.
+  return refused?.state.since === task.state.since ? { kind: 'changed', from: refused.head } : null;
 }
 
 async function tipOf(git: NowContext['git'], branch: BranchName): Promise<CommitId | undefined> {
