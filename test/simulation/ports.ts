@@ -189,6 +189,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     },
     look: (path) => call(`look ${path}`, () => node.look(path)),
     uncommitted: (path) => call(`uncommitted ${path}`, () => node.uncommitted(path)),
+    stillUncommitted: unused,
     tip: (ref) => call(`tip ${ref}`, () => node.tip(ref)),
     isAncestor: (ancestor, of) => call('is ancestor', () => repository.isAncestor(ancestor, of)),
     mergeBase: (one, other) => call('merge base', () => repository.mergeBase(one, other)),

@@ -7,6 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 
 import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
 import { endAgents } from '../../support/agents/scripted-agents.ts';
+import { shellWord } from '../../../packages/copse/src/kernel/shell.ts';
 import { commandsIn } from '../../support/pasted.ts';
 
 const area = newArea();
@@ -92,4 +93,44 @@ test('a commit after an approval is named before and after the merge that it pre
   const { stderr } = await copse(['merge', id], at);
   expect(stderr).toContain(`copse: ${id} is in review: its ${moved}\n`);
   expect(commandsIn(stderr)).toEqual([`copse review ${id}`]);
+});
+
+test('a landing that waited for changes of a person is offered as soon as they are stashed', async () => {
+  const at = { cwd: newRepository(area) };
+  writeFileSync(path.join(at.cwd, 'held.txt'), 'before\n');
+  git(at.cwd, 'add', '--all');
+  git(at.cwd, 'commit', '--quiet', '--message=chore: held');
+  const { id } = await finished(at, 'held');
+  writeFileSync(path.join(at.cwd, 'held.txt'), 'mine\n');
+  expect((await copse(['merge', id], at)).stderr).toContain('has uncommitted changes in held.txt');
+  const stash = `git -C ${shellWord(at.cwd)} stash push --include-untracked -- held.txt`;
+  const steps = [stash, `copse merge ${id}`, `git -C ${shellWord(at.cwd)} stash pop`];
+  const waits = await printed(['why', id], at);
+  expect(commandsIn(waits)).toEqual([...steps, `copse cancel ${id}`]);
+  expect(waits).toContain('    To get stashed changes back after it landed:\n');
+  const queue = await printed(['queue'], at);
+  expect(commandsIn(queue)).toEqual(steps);
+  expect(queue).not.toContain('no orchestrator is running here');
+  expect(await printed(['inbox'], at)).toContain(stash);
+
+  git(at.cwd, 'stash', 'push', '--quiet', '--include-untracked', '--', 'held.txt');
+  for (const command of [['status'], ['list'], ['inbox'], ['queue'], ['why', id], ['show', id]]) {
+    const text = await printed(command, at);
+    expect([command, text]).toEqual([command, expect.not.stringContaining('uncommitted changes')]);
+    expect([command, text]).toEqual([command, expect.not.stringContaining('stash push')]);
+  }
+  expect(commandsIn(await printed(['why', id], at))).toEqual([`copse merge ${id}`, `copse cancel ${id}`]);
+  expect(await printed(['queue'], at)).toContain(`no orchestrator is running here: copse merge ${id}`);
+  expect((await copse(['merge', id], at)).code).toBe(0);
+});
+
+test('an ignored file in the way is still in the way', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['ignored'], at);
+  await commitIn(at, id, 'ignored.txt');
+  await answer(['finish', id], at);
+  writeFileSync(path.join(at.cwd, '.git', 'info', 'exclude'), 'ignored.txt\n');
+  writeFileSync(path.join(at.cwd, 'ignored.txt'), 'mine\n');
+  expect((await copse(['merge', id], at)).stderr).toContain('has uncommitted changes in ignored.txt');
+  expect(await printed(['why', id], at)).toContain('has uncommitted changes in ignored.txt');
 });

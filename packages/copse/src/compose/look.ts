@@ -82,6 +82,7 @@ export async function openLook(
       look: (path) => asked().look(path),
       tip: (name) => asked().tip(name),
       uncommitted: (path) => asked().uncommitted(path),
+      stillUncommitted: (path, files) => asked().stillUncommitted(path, files),
     },
     landing: landingFor(config.landing, config.workspace),
     machine,

@@ -275,14 +275,14 @@ async function needOfAgent(
 }
 
 /** A queue that one person's act sets in motion again is shown once, at the first task that it holds. */
-function needOfQueue({ entries, stalled, target }: QueueView): Need | undefined {
+function needOfQueue({ entries, stalled, target, isLed }: QueueView): Need | undefined {
   for (const { task, title, standing, queuedAt } of entries) {
     const held = standing.kind === 'held' ? standing.reason : null;
     const reason = standing.kind === 'stalled' ? (stalled?.reason ?? null) : held;
     if (reason === null || !waitsForPerson(reason)) continue;
     const words = waitText(reason, target);
     const about = { task, title, status: 'landing', since: queuedAt, agent: null } as const;
-    const [step = 'copse queue'] = waitSteps(reason, { task, target });
+    const [step = 'copse queue'] = waitSteps(reason, { task, target, isLed });
     const { command } = splitRemark(step);
     const said = `The queue waits: ${waitBefore(reason, target)}`;
     const holds = standing.kind === 'stalled' || stalled !== null ? entries.map((one) => one.task) : [];

@@ -50,7 +50,7 @@ export function alarmsOf(queue: QueueView): readonly QueueAlarm[] {
             kind: 'stalled',
             text: waitText(stalled.reason, target),
             since: stalled.since,
-            next: first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target }),
+            next: first === undefined ? [] : waitSteps(stalled.reason, { task: first.task, target, isLed }),
           } as const,
         ]
       : []),
@@ -88,12 +88,12 @@ export function alarmsOf(queue: QueueView): readonly QueueAlarm[] {
 }
 
 /** Whether a leader would go on with it. It does not end a pause, nor a wait that has steps for a person. */
-function needsLeader({ standing, task }: EntryView, { stalled, target }: QueueView): boolean {
+function needsLeader({ standing, task }: EntryView, { stalled, target, isLed }: QueueView): boolean {
   if (standing.kind === 'dependent') return false;
   if (standing.kind !== 'held' && standing.kind !== 'stalled') return true;
   const reason = standing.kind === 'held' ? standing.reason : stalled?.reason;
   if (reason === undefined || reason.kind === 'paused' || reason.kind === 'not_accepted') return false;
-  return waitSteps(reason, { task, target }).length === 0;
+  return waitSteps(reason, { task, target, isLed }).length === 0;
 }
 
 function unledText(lost: number): string {

@@ -27,6 +27,6 @@ export async function loadWait(
   const reason = entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason;
   if (reason === undefined) return undefined;
   const { task } = landing;
-  const { target } = queue;
-  return { text: firstLine(waitText(reason, target)), steps: waitSteps(reason, { task, target }) };
+  const { target, isLed } = queue;
+  return { text: firstLine(waitText(reason, target)), steps: waitSteps(reason, { task, target, isLed }) };
 }

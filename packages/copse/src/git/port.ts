@@ -83,6 +83,8 @@ export interface Git {
 
   look(path: string): Promise<WorktreeFacts>;
   uncommitted(path: string): Promise<Uncommitted>;
+  /** Of these files, those that are uncommitted in a worktree; also ignored ones, which git does not call uncommitted. */
+  stillUncommitted(path: string, files: readonly string[]): Promise<readonly string[]>;
   /** The commit at a full ref name, or undefined. */
   tip(ref: string): Promise<CommitId | undefined>;
   isAncestor(ancestor: CommitId, of: CommitId): Promise<boolean>;

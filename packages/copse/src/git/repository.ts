@@ -34,6 +34,7 @@ import {
   lookAtWorktree,
   registerDetached,
   registerWorktree,
+  stillUncommittedIn,
   uncommittedIn,
 } from './worktrees/worktrees.ts';
 import { headOf } from './worktrees/place.ts';
@@ -50,6 +51,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     tryLock: (name, work, options) => tryPatiently(lockFile(name), work, options?.patienceMs ?? 0),
     look: (worktree) => lookAtWorktree(dir, worktree, tip),
     uncommitted: (worktree) => uncommittedIn(dir, worktree),
+    stillUncommitted: (worktree, files) => stillUncommittedIn(dir, worktree, files),
     tip,
     isAncestor: (ancestor, of) => isAncestor(dir, ancestor, of),
     mergeBase: (one, other) => mergeBase(dir, one, other),

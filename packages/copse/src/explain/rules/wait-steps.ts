@@ -9,17 +9,25 @@ import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-re
 interface Waiting {
   readonly task: TaskId;
   readonly target: string;
+  /** A leader lands it after that without a command. */
+  readonly isLed: boolean;
 }
 
-export function waitSteps(stored: StoredWaitReason, { task, target }: Waiting): readonly string[] {
+export function waitSteps(stored: StoredWaitReason, { task, target, isLed }: Waiting): readonly string[] {
   const reason = readWaitReason(stored);
   if (reason.kind === 'target_red') return [`copse merge ${task} # after you repaired ${target}`];
   if (reason.kind !== 'checkout_changed') return [];
   const { checkout, files } = reason;
   const git = `git -C ${shellWord(checkout)}`;
-  if (files.length > NAMED) return [`${git} status # to see the changes, then commit or stash them`];
+  const after = isLed ? [] : [`copse merge ${task} # after that`];
+  if (files.length > NAMED)
+    return [`${git} status # to see the changes, then commit or stash them`, ...after];
   const names = files.map(shellWord).join(' ');
-  return [`${git} stash push --include-untracked -- ${names} # to stash the changes (or commit them)`];
+  return [
+    `${git} stash push --include-untracked -- ${names} # to stash the changes (or commit them)`,
+    ...after,
+    `${git} stash pop # to get stashed changes back after it landed`,
+  ];
 }
 
 /** In one line, with what a person does before the command of `waitSteps`. */

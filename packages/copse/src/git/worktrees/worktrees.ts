@@ -197,6 +197,34 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   });
 }
 
+export async function stillUncommittedIn(
+  dir: TrustedDir,
+  worktree: string,
+  files: readonly string[],
+): Promise<readonly string[]> {
+  const { changed, untracked } = await uncommittedIn(dir, worktree);
+  const uncommitted = [...changed, ...untracked];
+  // A file can be where a landing needs a folder, and the other way round.
+  const isAmong = (file: string) =>
+    uncommitted.some((one) => one === file || one.startsWith(`${file}/`) || file.startsWith(`${one}/`));
+  const isThere = (file: string) =>
+    lstatSync(path.join(worktree, file), { throwIfNoEntry: false }) !== undefined;
+  const others = files.filter((file) => !isAmong(file) && isThere(file));
+  const tracked = others.length === 0 ? [] : await trackedOf(dir, worktree, others);
+  return files.filter((file) => isAmong(file) || (others.includes(file) && !tracked.includes(file)));
+}
+
+async function trackedOf(
+  dir: TrustedDir,
+  worktree: string,
+  files: readonly string[],
+): Promise<readonly string[]> {
+  const { commit, branch } = headOf(requirePlace(dir, worktree).gitDir);
+  const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
+  if (head === undefined) return [];
+  return names(await git(dir, ['ls-tree', '--name-only', '--full-tree', '-z', head, '--', ...files]));
+}
+
 function names(output: Buffer): readonly string[] {
   return output
     .toString()

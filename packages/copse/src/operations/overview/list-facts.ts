@@ -9,11 +9,12 @@ import { standingText, waitText } from '../../explain/rules/queue.ts';
 import type { NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
 import { severalNodes } from '../../machines/act/several-nodes.ts';
 import { loadQueues } from '../../queue/act/view.ts';
+import type { WaitReason } from '../../queue/rules/wait-reason.ts';
 import type { EntryState } from '../../queue/rules/view/view.ts';
 import { lastSighting } from '../../radar/radar.ts';
 import { type Finding, findingsOf } from '../../radar/rules/radar.ts';
 import { type TaskSummary, statusesForPeople } from '../../tasks/rules/task.ts';
-import type { CloneHere } from '../access.ts';
+import type { Access, CloneHere } from '../access.ts';
 
 interface QueuePlace {
   readonly position: number;
@@ -34,7 +35,7 @@ export const NO_FACTS: ListedFacts = {};
 
 /** Tasks that are ready, pending or finished have none, so that a long list costs little. */
 export async function loadFacts(
-  here: CloneHere,
+  access: Pick<Access, 'here' | 'look'>,
   context: Context,
   live: readonly TaskSummary[],
 ): Promise<ReadonlyMap<TaskId, ListedFacts>> {
@@ -58,7 +59,7 @@ export async function loadFacts(
     const travelProblem = await travelProblemOf(board, task);
     facts.set(task.id, { session, question, message, node, travelProblem });
   }
-  if (live.some(({ state }) => state.status === 'landing')) await addPlaces(here, context, facts);
+  if (live.some(({ state }) => state.status === 'landing')) await addPlaces(access, context, facts);
   return facts;
 }
 
@@ -73,21 +74,34 @@ function sessionOf({ state, session }: TaskSummary): SessionId | null {
   return statusesForPeople.includes(state.status) ? session : null;
 }
 
-async function addPlaces(here: CloneHere, context: Context, facts: Map<TaskId, ListedFacts>): Promise<void> {
+async function addPlaces(
+  access: Pick<Access, 'here' | 'look'>,
+  context: Context,
+  facts: Map<TaskId, ListedFacts>,
+): Promise<void> {
   const landings = new Map((await context.board.openLandings()).map((one) => [one.task, one]));
   for (const { task, waiting } of landings.values())
     facts.set(task, { waiting: waiting && waitText(waiting) });
-  const { landing } = await here.config();
-  for (const { entries } of await loadQueues(context, landing))
+  const { landing } = await access.here.config();
+  const isForCheckout = [...landings.values()].some(({ waiting }) => waiting?.kind === 'checkout_changed');
+  // Git is opened only if the checkout must be looked at.
+  const queues = isForCheckout
+    ? await access.look((seen) => loadQueues(seen, landing))
+    : await loadQueues(context, landing);
+  for (const { entries } of queues)
     for (const { task, position, state, standing } of entries) {
       const queue = { position, of: entries.length, state, why: standingText(standing) };
-      // The pause that it waited for is over.
-      const kind = landings.get(task)?.waiting?.kind;
-      const isOver = (kind === 'paused' || kind === 'not_accepted') && standing.kind !== 'held';
+      // What it waited for is over.
+      const isOver = canEnd(landings.get(task)?.waiting?.kind) && state !== 'held';
       const waiting = isOver ? null : (facts.get(task)?.waiting ?? null);
       const place = waiting ?? `${position} of ${queue.of} in the queue, ${queue.why}`;
       facts.set(task, { waiting, queue, place });
     }
+}
+
+/** A view sees the end of such a wait before a leader records it. */
+function canEnd(kind: WaitReason['kind'] | undefined): boolean {
+  return kind === 'paused' || kind === 'not_accepted' || kind === 'checkout_changed';
 }
 
 /** The latest result of the conflict radar, without a new comparison. */

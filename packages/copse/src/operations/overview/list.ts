@@ -5,7 +5,7 @@ import { mayHaveChanged, withStateNow } from '../../explain/state-now.ts';
 import type { AgentName, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Finding } from '../../radar/rules/radar.ts';
 import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
-import type { Access, CloneHere } from '../access.ts';
+import type { Access } from '../access.ts';
 import { requirePlanId } from '../find.ts';
 import { findingView } from '../views/radar-views.ts';
 import { taskView } from '../views/views.ts';
@@ -48,7 +48,7 @@ export async function act(access: Access, input: Input): Promise<ListedTasks> {
     const { sort = 'status', limit = Infinity, all = false } = input;
     const recent = all ? undefined : context.policy.list.recentlyFinished;
     const after = input.cursor === undefined ? undefined : requireCursor(input.cursor, sort);
-    const listed = await load(access.here, context, filter, { sort, limit, recent, after });
+    const listed = await load(access, context, filter, { sort, limit, recent, after });
     return { ...listed, live: await withStatesNow(access, listed.live) };
   });
 }
@@ -91,7 +91,7 @@ interface Order {
 }
 
 async function load(
-  here: CloneHere,
+  access: Pick<Access, 'here' | 'look'>,
   context: Context,
   filter: TaskFilter,
   order: Order,
@@ -112,8 +112,8 @@ async function load(
     hasMore: hasNext || hasOlder,
     cursor: hasNext && last ? cursorText(last, sort) : null,
     isFiltered: Object.keys(filter).length > 0,
-    facts: await loadFacts(here, context, live),
-    findings: loadFindings(here),
+    facts: await loadFacts(access, context, live),
+    findings: loadFindings(access.here),
     at: context.clock.now(),
   };
 }

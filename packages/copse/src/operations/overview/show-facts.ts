@@ -9,17 +9,19 @@ import { effectiveAgent } from '../../config/effective.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import type { EventNumber, Timestamp } from '../../kernel/ids.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../kernel/usage.ts';
+import { waitNow } from '../../queue/act/view.ts';
 import { undoingOf } from '../../queue/act/undoing.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
-import type { AttemptProcess, CloneHere } from '../access.ts';
+import type { Access, AttemptProcess, CloneHere } from '../access.ts';
 
 export type ShowFacts = Awaited<ReturnType<typeof loadFacts>>;
 
-export async function loadFacts(here: CloneHere, { board }: Context, task: Task) {
+export async function loadFacts(access: Pick<Access, 'here' | 'look'>, { board }: Context, task: Task) {
+  const { here } = access;
   const { id, dependsOn } = task;
   const sessions = await board.list('session', { task: id });
   const last = sessions.at(-1);
@@ -43,7 +45,7 @@ export async function loadFacts(here: CloneHere, { board }: Context, task: Task)
     machine: await machineOf(here, board, workspaces),
     snapshot: attempts.at(-1)?.attempt.lastSnapshot ?? null,
     travelProblem: attempts.at(-1)?.attempt.travelProblem ?? null,
-    waiting: waitingOf(task, landings),
+    waiting: await waitingOf(access, task, landings),
     landed: landedOf(landings),
     undoing: await undoingOf(board, id),
     dependants: await board.dependants(id),
@@ -142,10 +144,17 @@ async function processOfTask(
   return here.processOf(attempt, name);
 }
 
-function waitingOf({ state }: Task, landings: readonly Landing[]): string | null {
+async function waitingOf(
+  access: Pick<Access, 'look'>,
+  { state }: Task,
+  landings: readonly Landing[],
+): Promise<string | null> {
   if (state.status !== 'landing') return null;
-  const waiting = landings.find(({ id }) => id === state.landing)?.waiting;
-  return waiting ? waitText(waiting) : null;
+  const recorded = landings.find(({ id }) => id === state.landing)?.waiting ?? null;
+  // Git is opened only if the checkout must be looked at.
+  const waiting =
+    recorded?.kind === 'checkout_changed' ? await access.look((look) => waitNow(look, recorded)) : recorded;
+  return waiting && waitText(waiting);
 }
 
 /** By the accepted copse.yml, as `copse status` says it. */

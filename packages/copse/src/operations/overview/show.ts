@@ -28,7 +28,7 @@ export async function act(access: Access, input: Input): Promise<Shown> {
     const task = await context.board.get('task', id);
     if (task === undefined) fail('not_found', `${id} was just deleted.`, 'copse list');
     const now = mayHaveChanged(task) ? await access.look((look) => withStateNow(look, task)) : task;
-    return { task: now, facts: await loadFacts(access.here, context, task), at: context.clock.now() };
+    return { task: now, facts: await loadFacts(access, context, task), at: context.clock.now() };
   });
 }
 

@@ -75,10 +75,9 @@ async function landingSteps(
   const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
   const paused = await loadPaused(board, landing);
   if (paused !== undefined) return [paused.resume];
-  const steps =
-    landing?.waiting == null ? [] : waitSteps(landing.waiting, { task: id, target: landing.target });
   const isLed = (await here.isOrchestrated()) || (await loadOtherNodes(board, node, policy.nodes)).length > 0;
+  const steps =
+    landing?.waiting == null ? [] : waitSteps(landing.waiting, { task: id, target: landing.target, isLed });
   if (isLed) return steps.length === 0 ? [`copse why ${id}`] : steps;
-  if (landing?.waiting?.kind === 'target_red') return steps;
-  return [...steps, `copse merge ${id}${steps.length === 0 ? '' : ' # after that'}`, 'copse orchestrate'];
+  return steps.length > 0 ? steps : [`copse merge ${id}`, 'copse orchestrate'];
 }

@@ -2,6 +2,7 @@
 
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { type MergeQueue, newQueue } from '../rules/merge-queue.ts';
 import { historyTypes, recentOf, type runHistoryTypes } from '../rules/view/history.ts';
 import { type EntryView, type QueueRecord, type QueueView, viewQueue } from '../rules/view/view.ts';
@@ -19,7 +20,9 @@ export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
 /** Without a node and its processes, recorded checks count as running while the queue has a leader. */
 export type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
-  Partial<Pick<LookContext, 'node' | 'occupancy'>>;
+  Partial<Pick<LookContext, 'node' | 'occupancy'>> & {
+    readonly git?: Pick<LookContext['git'], 'stillUncommitted'>;
+  };
 
 /** With `runHistoryTypes` a view has the checks that ended. */
 type HistoryTypes = typeof historyTypes | typeof runHistoryTypes;
@@ -46,11 +49,18 @@ export async function loadQueue(
 ): Promise<QueueView> {
   const { board, clock, policy } = context;
   const landings = (open ?? (await board.openLandings())).filter((one) => one.target === target);
+  const waitOf = waitsNow(context);
   const queued = await queuedTasks(board, landings);
   const entries: QueueRecord[] = [];
   for (const { landing, task } of queued)
-    entries.push({ landing, title: task.title, dependsOn: await unmetDependency(board, task) });
-  const queue = await queueOf(board, target);
+    entries.push({
+      landing: { ...landing, waiting: landing.waiting && (await waitOf(landing.waiting)) },
+      title: task.title,
+      dependsOn: await unmetDependency(board, task),
+    });
+  const recorded = await queueOf(board, target);
+  const stalled = recorded.stalled && (await waitOf(recorded.stalled.reason));
+  const queue = { ...recorded, stalled: stalled && { since: recorded.stalled.since, reason: stalled } };
   const lost = await lostRuns(context, queue);
   const records = {
     queue,
@@ -63,6 +73,39 @@ export async function loadQueue(
     now: clock.now(),
   };
   return viewQueue(records, policy.landing);
+}
+
+function waitsNow(context: ViewContext): (reason: WaitReason) => Promise<WaitReason | null> {
+  const seen = new Map<string, Promise<WaitReason | null>>();
+  return (reason) => {
+    const key = JSON.stringify(reason);
+    const now = seen.get(key) ?? waitNow(context, reason);
+    seen.set(key, now);
+    return now;
+  };
+}
+
+/**
+ * Null when it is over: a person may have committed or stashed their changes since a leader recorded it. Only such a wait
+ * costs a look at the checkout. On a board of several machines the checkout may be on another one.
+ */
+export async function waitNow({ board, git }: ViewContext, reason: WaitReason): Promise<WaitReason | null> {
+  if (reason.kind !== 'checkout_changed' || git === undefined || board.engine !== 'sqlite') return reason;
+  const files = await stillInTheWay(git, reason.checkout, reason.files);
+  return files.length === 0 ? null : { ...reason, files };
+}
+
+async function stillInTheWay(
+  git: NonNullable<ViewContext['git']>,
+  checkout: string,
+  files: readonly string[],
+): Promise<readonly string[]> {
+  try {
+    return await git.stillUncommitted(checkout, files);
+  } catch {
+    // It cannot be read now: what a leader recorded stays.
+    return files;
+  }
 }
 
 /** Where one task stands; undefined when it is in no queue. */
