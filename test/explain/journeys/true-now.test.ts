@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 
 import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
+import { commandsIn } from '../../support/pasted.ts';
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
@@ -154,4 +155,20 @@ test('a conflict names its file in one line, and show tells a person nothing tha
   const { needsYou } = await answer<{ needsYou: readonly { details: string }[] }>(['inbox'], scene.at);
   expect(needsYou.map(({ details }) => details)).toEqual([expect.not.stringContaining('copse sync')]);
   expect(shown).not.toContain('finish again');
+});
+
+test('a removed worktree is not said to have uncommitted files, and undo comes first', async () => {
+  const scene = newScene(area, { policy: { handbacks: { dirty: 0 } } });
+  const id = await scene.add('Dirty', 'echo x > dirty.txt');
+  await scene.up();
+  expect(await scene.why(id)).toContain('Its agent stopped with 1 uncommitted file: dirty.txt.');
+  await printed(['cleanup', id, '--yes'], scene.at);
+  const removed = 'Its worktree was removed. Copse rescued 1 uncommitted file: dirty.txt';
+  for (const command of [['status'], ['list'], ['why', id], ['show', id]])
+    expect([command, await printed(command, scene.at)]).toEqual([command, expect.stringContaining(removed)]);
+  const why = await scene.why(id);
+  expect(why).not.toContain('Commit what belongs');
+  expect(commandsIn(why)[0]).toBe(`copse undo ${id} --worktree`);
+  await printed(['undo', id, '--worktree'], scene.at);
+  expect(await scene.why(id)).toContain('Its agent stopped with 1 uncommitted file: dirty.txt.');
 });

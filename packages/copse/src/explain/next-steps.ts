@@ -18,7 +18,7 @@ import { shellWord, splitFirstStep, splitRemark } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import type { LandingId, TaskId } from '../kernel/ids.ts';
 import { FIRST_COMMIT } from './rules/ahead.ts';
-import { conflictNow, hasBase } from './state-now.ts';
+import { conflictNow, hasBase, isWorktreeRescued } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 import { movedBranch } from './moved.ts';
 import { loadWait } from './wait.ts';
@@ -61,7 +61,10 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
         state.because === 'accept'
           ? 'to land it although its accept command failed'
           : 'if you fixed it without copse work';
+      const isRescued = await isWorktreeRescued(context, task);
+      const undo = `copse undo ${id} --worktree # to bring its worktree back`;
       return [
+        ...(isRescued ? [undo] : []),
         ...(await continuing(context, task)),
         ...(canMerge(state) ? [`copse merge ${id} # ${why}`] : []),
         ...(isWithoutResult(state)

@@ -17,7 +17,7 @@ type NowContext = Pick<LookContext, 'agents' | 'board' | 'git' | 'node' | 'targe
 export function mayHaveChanged({ state, repository }: TaskSummary): boolean {
   if (repository !== undefined) return false;
   if (state.status === 'stuck') return state.lacks !== undefined;
-  return state.status === 'needs_attention' && state.because === 'conflict';
+  return state.status === 'needs_attention' && (state.because === 'conflict' || state.because === 'dirty');
 }
 
 export async function withStateNow<T extends TaskSummary>(context: NowContext, task: T): Promise<T> {
@@ -25,12 +25,34 @@ export async function withStateNow<T extends TaskSummary>(context: NowContext, t
   const { id, state } = task;
   if (state.status === 'stuck' && state.lacks !== undefined && (await hasBase(context)))
     return { ...task, state: { ...state, reason: noBaseBefore(id, state.lacks) } };
+  if (await isWorktreeRescued(context, task)) return withRescue(task);
   const now = await conflictNow(context, task);
   if (now === null || state.status !== 'needs_attention') return task;
   const reason =
     now.kind === 'resolved'
       ? `It no longer conflicts: its branch contains ${now.target} now.`
       : `It conflicted at ${now.from.slice(0, 10)}, and its branch changed since.`;
+  return { ...task, state: { ...state, reason } };
+}
+
+/** Whether a person removed the worktree of a task that stopped with uncommitted files. */
+export async function isWorktreeRescued(
+  { board, node }: Pick<NowContext, 'board' | 'node'>,
+  { id, state }: TaskSummary,
+): Promise<boolean> {
+  if (state.status !== 'needs_attention' || state.because !== 'dirty') return false;
+  const workspaces = await board.list('workspace', { task: id });
+  const last = workspaces.findLast((one) => one.node === node)?.disposition;
+  return last?.is === 'released' && last.rescue !== null && last.at >= state.since;
+}
+
+const UNCOMMITTED = /^\d+ uncommitted files?:/;
+
+function withRescue<T extends TaskSummary>(task: T): T {
+  const { state } = task;
+  if (state.status !== 'needs_attention' || !UNCOMMITTED.test(state.reason)) return task;
+  const files = state.reason.split('\n').filter((line) => !line.startsWith('Commit what belongs'));
+  const reason = `Its worktree was removed. Copse rescued ${files.join('\n')}`;
   return { ...task, state: { ...state, reason } };
 }
 
