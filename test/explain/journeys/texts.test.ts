@@ -35,6 +35,28 @@ test('why of a done task that stays on its branch shows how to look at it and ho
   git(cwd, 'merge', '--quiet', branch);
 });
 
+test('work that stays on its branch does not look landed, and keeps its merge until the branch is gone', async () => {
+  const cwd = newRepository(area);
+  writeFileSync(path.join(cwd, 'copse.yml'), 'landing: { policy: none }\n');
+  const [{ id }] = await newTasks(['stays'], { cwd });
+  const { worktree, branch } = await answer<{ worktree: string; branch: string }>(['work', id], { cwd });
+  writeFileSync(path.join(worktree, 'x.txt'), 'x\n');
+  git(worktree, 'add', '--all');
+  git(worktree, 'commit', '--quiet', '--message=feat: x');
+  await answer(['finish', id], { cwd });
+  const commit = git(worktree, 'rev-parse', 'HEAD').slice(0, 10);
+  expect(await printed(['list'], { cwd })).toContain(`${commit} stays on its branch\n`);
+  await printed(['cleanup', id, '--yes'], { cwd });
+  const why = await printed(['why', id], { cwd });
+  expect(commandsIn(why)).toEqual([`git merge ${branch}`, `copse delete ${id}`]);
+  expect(await printed(['delete', id, '--yes'], { cwd })).toContain(
+    `    branch ${branch} kept: 1 commit did not land\n`,
+  );
+  const [other] = await newTasks(['other'], { cwd });
+  await answer(['work', other.id], { cwd });
+  expect(await printed(['delete', other.id, '--yes'], { cwd })).not.toContain('did not land');
+});
+
 test('pause and cancel speak of a worktree only if the task has one', async () => {
   const cwd = newRepository(area);
   const [without, having] = await newTasks(['a', 'b'], { cwd });

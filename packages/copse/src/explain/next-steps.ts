@@ -19,7 +19,8 @@ import { unreachable } from '../kernel/unreachable.ts';
 import type { LandingId, TaskId } from '../kernel/ids.ts';
 import { FIRST_COMMIT } from './rules/ahead.ts';
 import { conflictNow, hasBase, isWorktreeRescued } from './state-now.ts';
-import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
+import { isHeldByHand, lastBranchHere, workspaceOf } from '../workspaces/act/context.ts';
+import { branchRef } from '../workspaces/discard/rescue-first.ts';
 import { movedBranch } from './moved.ts';
 import { loadWait } from './wait.ts';
 
@@ -221,12 +222,12 @@ async function landingSteps(context: LookContext, id: LandingId, task: TaskId): 
   return place?.entry.standing.kind === 'no_leader' ? [`copse merge ${task} # to land it now`] : [];
 }
 
-/** Its work stays on its branch: a person looks at it and merges it, while its worktree is here. */
+/** Its work stays on its branch: a person looks at it, while its worktree is here, and merges it. */
 async function branchSteps(context: LookContext, { id }: TaskSummary): Promise<readonly string[]> {
-  const branch = (await workspaceOf(context, id))?.worktree?.branch;
-  return branch
-    ? [`copse diff ${id} # to look at its branch`, `git merge ${shellWord(branch)} # to merge it yourself`]
-    : [];
+  const own = await lastBranchHere(context, id);
+  if (own === null || (await context.git.tip(branchRef(own.branch))) === undefined) return [];
+  const merge = `git merge ${shellWord(own.branch)} # to merge it yourself`;
+  return own.isWorktreeHere ? [`copse diff ${id} # to look at its branch`, merge] : [merge];
 }
 
 /** Its agent is no longer in copse.yml: a restart alone would wait for it. */

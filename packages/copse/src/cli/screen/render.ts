@@ -103,7 +103,10 @@ function extraOf(
   else if (session !== undefined) extra += SEPARATOR + shown(session.agent);
   const phase = session?.state.life === 'live' ? reportedPhase(session.state.phase) : null;
   if (state.status === 'in_progress' && phase !== null) extra += SEPARATOR + phaseText(phase);
-  if (state.status === 'done' && state.commit !== null) extra += SEPARATOR + state.commit.slice(0, 10);
+  if (state.status === 'done' && state.commit !== null) {
+    const where = state.how === 'as_it_is' ? ' stays on its branch' : '';
+    extra += SEPARATOR + state.commit.slice(0, 10) + where;
+  }
   if (state.status === 'pending') extra += `${SEPARATOR}waits for ${dependsOn.join(', ')}`;
   const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
   if (isAboutToRun && retries > 0) extra += `${SEPARATOR}crashed ${times(retries)}`;

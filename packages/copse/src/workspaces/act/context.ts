@@ -1,7 +1,7 @@
 /** What the acts of this room get: the board and the ports. */
 
 import type { MergeMethod } from '../../queue/rules/landing.ts';
-import { type AgentName, type NodeId, type TaskId, brand } from '../../kernel/ids.ts';
+import { type AgentName, type BranchName, type NodeId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Workspace } from '../rules/workspace.ts';
 import type { BoardReader } from '../../board/port.ts';
@@ -56,6 +56,22 @@ export async function workspaceOf(
 ): Promise<Workspace | undefined> {
   const all = await board.list('workspace', { task });
   return all.findLast((one) => one.node === node && one.disposition.is !== 'released');
+}
+
+/** Its last branch on this machine, also after its worktree was removed; null when it had none. */
+export async function lastBranchHere(
+  { board, node }: { readonly board: BoardReader; readonly node: NodeId },
+  task: TaskId,
+): Promise<{
+  readonly branch: BranchName;
+  readonly target: BranchName;
+  readonly isWorktreeHere: boolean;
+} | null> {
+  const all = await board.list('workspace', { task });
+  const last = all.findLast((one) => one.node === node && one.worktree !== null);
+  if (!last?.worktree) return null;
+  const { branch, baseBranch: target } = last.worktree;
+  return { branch, target, isWorktreeHere: last.disposition.is !== 'released' };
 }
 
 /** The agent's name under which a person's work by hand is claimed. */
