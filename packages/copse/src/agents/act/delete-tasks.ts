@@ -7,7 +7,7 @@
  * back. A kill in between leaves tasks without a worktree, which is harmless.
  */
 
-import type { TaskId } from '../../kernel/ids.ts';
+import type { BranchName, TaskId } from '../../kernel/ids.ts';
 import type { NamedProcess } from '../../kernel/process.ts';
 import { settleCheckout } from '../../queue/act/settle-checkout.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -15,7 +15,8 @@ import type { Outcome } from '../../board/context.ts';
 import { refused } from '../../kernel/decision.ts';
 import { type DeleteInput, deleteTasks, refuseDelete } from '../../tasks/act/tasks.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import { workspaceOf } from '../../workspaces/act/context.ts';
+import { lastBranchHere, workspaceOf } from '../../workspaces/act/context.ts';
+import { branchRef } from '../../workspaces/discard/rescue-first.ts';
 import { dropShared } from '../../workspaces/discard/drop-shared.ts';
 import { type Removed, removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { waitForEnd } from './stop-task.ts';
@@ -28,6 +29,8 @@ export interface DeletedTask {
   readonly remaining: readonly NamedProcess[];
   /** Null when it has no worktree here, or keeps it. */
   readonly removed: Extract<Removed, { kind: 'removed' }> | null;
+  /** A branch that stays although its worktree was removed before; null when there is none. */
+  readonly branch: { readonly name: BranchName; readonly unmerged: number } | null;
 }
 
 export async function deleteWithWorkspaces(
@@ -42,6 +45,8 @@ export async function deleteWithWorkspaces(
   const before = new Map<TaskId, Task | undefined>();
   for (const id of ids) before.set(id, await context.board.get('task', id));
   const removals = new Map<TaskId, DeletedTask['removed']>();
+  const branches = new Map<TaskId, DeletedTask['branch']>();
+  for (const id of ids) branches.set(id, await branchLeft(context, id));
   for (const id of keepWorktree ? [] : ids) {
     const removed = await removeOf(context, id);
     if (removed !== null && removed.kind !== 'removed') return notDeleted(id, removed, removals);
@@ -54,9 +59,30 @@ export async function deleteWithWorkspaces(
   const results: DeletedTask[] = [];
   for (const task of deleted.value) {
     const known = before.get(task.id) ?? task;
-    results.push({ task: known, ...(await endOf(context, known)), removed: removals.get(task.id) ?? null });
+    const removed = removals.get(task.id) ?? null;
+    const branch = branches.get(task.id) ?? null;
+    results.push({ task: known, ...(await endOf(context, known)), removed, branch });
   }
   return { kind: 'done', value: results };
+}
+
+/** Of a task without a worktree: the removal of a worktree says what happens to its branch. */
+async function branchLeft(context: RunContext, id: TaskId): Promise<DeletedTask['branch']> {
+  const own = await lastBranchHere(context, id);
+  if (own === null || own.isWorktreeHere) return null;
+  const { git } = context;
+  try {
+    const tip = await git.tip(branchRef(own.branch));
+    const target = await git.tip(branchRef(own.target));
+    if (tip === undefined) return null;
+    const state = (await context.board.get('task', id))?.state;
+    // What landed may be other commits than those of its branch.
+    if (state?.status === 'done' && state.how !== 'as_it_is') return { name: own.branch, unmerged: 0 };
+    return { name: own.branch, unmerged: target === undefined ? 0 : await git.countCommits(target, tip) };
+  } catch {
+    // It is damaged or changes at this moment, which keeps no task from being deleted.
+    return null;
+  }
 }
 
 async function removeOf(context: RunContext, id: TaskId): Promise<Removed | null> {

@@ -89,7 +89,7 @@ async function uncommittedIn({ git }: RunContext, path: string): Promise<number 
 }
 
 async function print({ output }: Cli, context: RunContext, result: DeletedOne): Promise<void> {
-  const { task, agent, remaining, removed } = result;
+  const { task, agent, remaining, removed, branch } = result;
   output.line(`Deleted ${task.id} ${shown(task.title)}`);
   if (agent === 'stopped' && remaining.length === 0) output.line('    its agent was stopped');
   if (agent === 'elsewhere') output.line('    its agent runs on another machine, where its runner stops it');
@@ -101,6 +101,10 @@ async function print({ output }: Cli, context: RunContext, result: DeletedOne): 
     output.line(
       `    worktree ${shown(kept.path)} and branch ${shown(kept.branch)} kept: copse cleanup ${task.id}`,
     );
+  if (branch !== null) {
+    const unmerged = branch.unmerged === 0 ? '' : `: ${counted(branch.unmerged, 'commit')} did not land`;
+    output.line(`    branch ${shown(branch.name)} kept${unmerged}`);
+  }
   if (removed === null || removed.path === null) return;
   output.line(`    worktree ${shown(removed.path)} removed`);
   for (const line of removedLines(removed, output)) output.line(line);
