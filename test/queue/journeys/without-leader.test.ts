@@ -1,12 +1,22 @@
 /** What people read about a queue while no process leads it, of work that they did by hand. */
 
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, expect, test } from 'vitest';
 
-import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
-import { endAgents } from '../../support/agents/scripted-agents.ts';
+import {
+  answer,
+  copse,
+  finished as processEnded,
+  git,
+  newArea,
+  newRepository,
+  newTasks,
+  printed,
+  startCopse,
+} from '../../support/cli.ts';
+import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
 import { shellWord } from '../../../packages/copse/src/kernel/shell.ts';
 import { commandsIn } from '../../support/pasted.ts';
 
@@ -133,4 +143,28 @@ test('an ignored file in the way is still in the way', async () => {
   writeFileSync(path.join(at.cwd, 'ignored.txt'), 'mine\n');
   expect((await copse(['merge', id], at)).stderr).toContain('has uncommitted changes in ignored.txt');
   expect(await printed(['why', id], at)).toContain('has uncommitted changes in ignored.txt');
+});
+
+test('the lead of a killed orchestrator is not believed', async () => {
+  const scene = newScene(area, { sections: { landing: { policy: 'review' } } });
+  const id = await scene.add('one', 'commit one one.txt');
+  await scene.up();
+  const orchestrator = startCopse(['orchestrate'], scene.at);
+  const over = processEnded(orchestrator);
+  const isLed = async () =>
+    (await answer<{ queues: readonly { isLed: boolean }[] }>(['queue'], scene.at)).queues[0]?.isLed;
+  // A landing that conflicts with an edit keeps the queue led.
+  writeFileSync(path.join(scene.folder, 'one.txt'), 'mine\n');
+  await printed(['queue', 'retry', id], scene.at);
+  await expect.poll(isLed, { timeout: 20_000 }).toBe(true);
+  orchestrator.kill('SIGKILL');
+  await over;
+  rmSync(path.join(scene.folder, 'one.txt'));
+  for (const command of [['status'], ['list'], ['queue'], ['why', id]]) {
+    const text = await printed(command, scene.at);
+    expect([command, text]).toEqual([command, expect.not.stringContaining('within 5 s')]);
+    expect([command, text]).toEqual([command, expect.stringContaining('no orchestrator is running here')]);
+  }
+  expect(await isLed()).toBe(false);
+  expect((await copse(['merge', id], scene.at)).code).toBe(0);
 });

@@ -28,7 +28,7 @@ import {
 } from './open.ts';
 import { landingFor } from '../config/effective.ts';
 import { agentsOf } from './run/agents.ts';
-import { isOrchestratedAt } from './board/who-runs.ts';
+import { isLedAt, isOrchestratedAt } from './board/who-runs.ts';
 import { machine } from './machine.ts';
 import { systemTimer } from './parts.ts';
 import { openRadarMemory } from './radar-sight.ts';
@@ -84,6 +84,7 @@ export async function openLook(
       uncommitted: (path) => asked().uncommitted(path),
       stillUncommitted: (path, files) => asked().stillUncommitted(path, files),
     },
+    isLedHere: (target) => isLedAt(home, target),
     landing: landingFor(config.landing, config.workspace),
     machine,
     node: nodeHere(repository),

@@ -9,7 +9,7 @@ import type { RuntimeName } from '../agents/rules/runtimes.ts';
 import type { Context } from '../board/context.ts';
 import type { Config } from '../config/schema.ts';
 import type { Intake } from '../intake/ports/intake.ts';
-import type { EventNumber, NodeId, TaskId } from '../kernel/ids.ts';
+import type { BranchName, EventNumber, NodeId, TaskId } from '../kernel/ids.ts';
 import { type LookContext, type RunContext, contextOf } from '../queue/context.ts';
 import type { RadarSight } from '../radar/port.ts';
 import type { Attempt } from '../tasks/rules/attempt.ts';
@@ -62,6 +62,8 @@ export interface CloneHere {
   pendingConfig(): Promise<Config | undefined>;
   /** Whether an orchestrator runs for it on this machine. */
   isOrchestrated(): Promise<boolean>;
+  /** Whether a process of this machine leads the queue of the branch. */
+  isLedHere(this: void, target: BranchName): Promise<boolean>;
   /** As git calls the worktree around the caller; not each is one of a task. */
   worktreeName(): string | undefined;
   /** The last result of the conflict radar. */

@@ -3,7 +3,7 @@
 import type { Context } from '../board/context.ts';
 import type { Git } from '../git/port.ts';
 import type { Occupancy } from '../processes/ports/occupancy.ts';
-import type { AgentName } from '../kernel/ids.ts';
+import type { AgentName, BranchName } from '../kernel/ids.ts';
 import type { Artifacts, Machine, Runners } from '../agents/ports/runners.ts';
 import type { Hooks } from '../agents/ports/hooks.ts';
 import type { Checks } from './ports/checks.ts';
@@ -109,6 +109,8 @@ export interface LookContext
   readonly clock: Timer;
   readonly git: Pick<Git, 'detectBase' | 'isAncestor' | 'look' | 'stillUncommitted' | 'tip' | 'uncommitted'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
+  /** Whether a process of this machine leads the queue. Absent: what the board says of this machine counts. */
+  readonly isLedHere?: (target: BranchName) => Promise<boolean>;
   readonly radar: RadarSight & Pick<Radar, 'memory'>;
   readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf' | 'known' | 'processesOf'>;
 }

@@ -4,13 +4,14 @@
  */
 
 import type { StoppedRunner } from '../../agents/ports/runners.ts';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { knownAttempts, readOrdersOf, readStopped, readRunner } from '../../agents/files/attempt-files.ts';
 import { BoardUnavailable } from '../../board/port.ts';
 import { tryFileLock } from '../../git/lock.ts';
-import type { AttemptId, TaskId } from '../../kernel/ids.ts';
+import type { AttemptId, BranchName, TaskId } from '../../kernel/ids.ts';
+import { lockOf, queueResource } from '../../queue/lead/leadership.ts';
 import { namesIn } from '../../kernel/system/names-in.ts';
 import { counted } from '../../kernel/text.ts';
 import { isAlive } from '../../processes/identity.ts';
@@ -122,6 +123,16 @@ export function stoppedAttempts(
 /** Whether an orchestrator of this clone runs on this machine, this process included. */
 export async function isOrchestratedAt(home: string): Promise<boolean> {
   return (await runningPids(home, 'orchestrator')).length > 0;
+}
+
+/**
+ * Whether a process of this machine leads the queue, or an orchestrator does again soon. The board says for a while that a killed
+ * one leads.
+ */
+export async function isLedAt(home: string, target: BranchName): Promise<boolean> {
+  if (await isOrchestratedAt(home)) return true;
+  const file = path.join(home, '.copse', 'locks', lockOf(queueResource(target)));
+  return existsSync(file) && (await tryFileLock(file, () => Promise.resolve())) === undefined;
 }
 
 /** Beside this process. */

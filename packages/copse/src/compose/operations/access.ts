@@ -212,6 +212,10 @@ function hereOf(surroundings: Surroundings, { ring }: AccessOptions): CloneHere 
       const { isOrchestrated } = await import('../look.ts');
       return isOrchestrated(surroundings);
     },
+    isLedHere: async (target) => {
+      const { isLedAt } = await import('../board/who-runs.ts');
+      return isLedAt(repository().home, target);
+    },
     worktreeName: () => worktreeNameOf(repository()),
     radar: () => openSight(repository()),
     processOf: async (attempt, nodeName) => {

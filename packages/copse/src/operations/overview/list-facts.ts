@@ -87,7 +87,7 @@ async function addPlaces(
   // Git is opened only if the checkout must be looked at.
   const queues = isForCheckout
     ? await access.look((seen) => loadQueues(seen, landing))
-    : await loadQueues(context, landing);
+    : await loadQueues({ ...context, node: access.here.node(), isLedHere: access.here.isLedHere }, landing);
   for (const { entries } of queues)
     for (const { task, position, state, standing } of entries) {
       const queue = { position, of: entries.length, state, why: standingText(standing) };

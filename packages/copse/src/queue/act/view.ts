@@ -20,7 +20,7 @@ export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
 /** Without a node and its processes, recorded checks count as running while the queue has a leader. */
 export type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
-  Partial<Pick<LookContext, 'node' | 'occupancy'>> & {
+  Partial<Pick<LookContext, 'isLedHere' | 'node' | 'occupancy'>> & {
     readonly git?: Pick<LookContext['git'], 'stillUncommitted'>;
   };
 
@@ -155,8 +155,9 @@ async function lostRuns(
   { runs }: MergeQueue,
 ): Promise<ReadonlySet<number>> {
   const lost = new Set<number>();
+  if (occupancy === undefined) return lost;
   for (const { run, process, node: at } of runs)
-    if (process && at === node && !(await occupancy?.isAlive(process))) lost.add(run);
+    if (process && at === node && !(await occupancy.isAlive(process))) lost.add(run);
   return lost;
 }
 
@@ -164,7 +165,10 @@ async function lostRuns(
  * A leader renews its lead regularly. Only shown: of another machine the time is by its clock, and a command that looks once
  * cannot observe silence. Who may lead is decided by leadership.ts alone.
  */
-async function isLed({ board, clock }: ViewContext, target: BranchName): Promise<boolean> {
+async function isLed({ board, clock, node, isLedHere }: ViewContext, target: BranchName): Promise<boolean> {
   const resource = await board.get('resource', queueResource(target));
-  return resource?.holder !== null && (resource?.heldUntil ?? 0) > clock.now();
+  if (resource === undefined || resource.holder === null || (resource.heldUntil ?? 0) <= clock.now())
+    return false;
+  // Killed, it did not give its lead back.
+  return resource.holder !== node || isLedHere === undefined || isLedHere(target);
 }

@@ -180,7 +180,7 @@ export function queueResource(target: BranchName): ResourceName {
 }
 
 /** Held by the process of this machine that leads. */
-function lockOf(resource: ResourceName): string {
+export function lockOf(resource: ResourceName): string {
   return `queue-${encodeURIComponent(resource.slice('queue:'.length))}`;
 }
 
