@@ -200,8 +200,15 @@ async function printBegin(
   const name = (await board.get('node', node))?.name ?? node;
   if (!untilIdle) output.line(`Orchestrator runs on node ${shown(name)}. Ctrl+C stops it; agents go on.`);
   const others = (await whoRuns(home)).orchestrators.filter((pid) => pid !== process.pid);
-  if (others.length > 0)
-    output.line(`Another orchestrator runs here already (process ${others.join(', ')}).`);
+  if (others.length > 0) printProse(output, besideText(others), 2);
+}
+
+function besideText(others: readonly number[]): string {
+  const [runs, ended] =
+    others.length === 1
+      ? [`Another orchestrator runs here (process ${others[0]})`, 'that one ends']
+      : [`Other orchestrators run here (processes ${others.join(', ')})`, 'they end'];
+  return `${runs}. They share the work; when ${ended}, this one goes on with all of it.`;
 }
 
 async function printEnd(
