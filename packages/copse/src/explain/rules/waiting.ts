@@ -9,6 +9,7 @@ import { agentCanTake } from '../../machines/rules/offer.ts';
 import { splitRemark } from '../../kernel/shell.ts';
 import {
   NO_AGENTS,
+  type PendingAgents,
   type UnusableAgent,
   type WaitingFor,
   whyNone,
@@ -34,14 +35,29 @@ export interface Lack {
 export function lackOfAgents({
   agents,
   unusable = [],
+  pendingAgents,
 }: {
   readonly agents: readonly unknown[];
   readonly unusable?: readonly unknown[];
+  readonly pendingAgents?: PendingAgents | undefined;
 }): Lack | null {
   if (agents.length > 0) return null;
+  if (pendingAgents !== undefined) return unacceptedAgents(pendingAgents);
   return unusable.length > 0
     ? { text: 'None of the agents in copse.yml can run here.', command: 'copse doctor' }
     : { text: 'No agent is installed or configured.', command: 'copse agents detect' };
+}
+
+export function unacceptedAgents(are: PendingAgents): Lack {
+  return are === 'to_accept'
+    ? {
+        text: 'The agents are in a copse.yml that you have not accepted.',
+        command: 'copse config accept',
+      }
+    : {
+        text: 'The agents are in a copse.yml that you have not accepted, and that has mistakes.',
+        command: 'copse config check',
+      };
 }
 
 /** Null when an agent can take it. */

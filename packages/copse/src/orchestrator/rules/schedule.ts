@@ -32,6 +32,9 @@ export interface UnusableAgent {
   readonly reason: string;
 }
 
+/** The repository has no agent, but a copse.yml that is not accepted has some; it has no mistakes, or it has some. */
+export type PendingAgents = 'to_accept' | 'to_correct';
+
 /** A task in progress or in the queue: its areas are taken. */
 export interface BusyTask {
   readonly id: TaskId;
