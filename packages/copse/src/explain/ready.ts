@@ -7,7 +7,13 @@ import { anyOf } from '../kernel/text.ts';
 import { loadOtherNodes } from '../machines/act/nodes.ts';
 import type { Node } from '../machines/rules/node.ts';
 import { nodeCanTake } from '../machines/rules/offer.ts';
-import { NO_AGENTS, type ScheduleFacts, Scheduler, type WaitingFor } from '../orchestrator/rules/schedule.ts';
+import {
+  NO_AGENTS,
+  type ScheduleFacts,
+  Scheduler,
+  type WaitingFor,
+  afterStart,
+} from '../orchestrator/rules/schedule.ts';
 import type { LookContext } from '../queue/context.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
@@ -96,14 +102,4 @@ function withItsAgents(facts: ScheduleFacts): ScheduleFacts {
     return known ?? { name: brand<AgentName>(name), capabilities, max: null };
   });
   return { ...facts, agents };
-}
-
-/** The start of an orchestrator ends a drain by a signal, and joins a node that left. */
-function afterStart(facts: ScheduleFacts): ScheduleFacts {
-  const node = facts.here?.node;
-  if (facts.here === undefined || node == null) return facts;
-  const hasEnded = node.leftAt !== null || node.drain?.by === 'signal';
-  return hasEnded
-    ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } }
-    : facts;
 }

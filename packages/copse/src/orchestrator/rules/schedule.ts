@@ -59,6 +59,16 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
+/** The start of an orchestrator ends a drain by a signal, and joins a node that left. */
+export function afterStart(facts: ScheduleFacts): ScheduleFacts {
+  const node = facts.here?.node;
+  if (facts.here === undefined || node == null) return facts;
+  const hasEnded = node.leftAt !== null || node.drain?.by === 'signal';
+  return hasEnded
+    ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } }
+    : facts;
+}
+
 type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'> &
   Partial<Pick<TaskSummary, 'repository' | 'token'>>;
 
