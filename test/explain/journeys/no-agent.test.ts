@@ -155,7 +155,7 @@ test('while an orchestrator runs with --command, its agent counts', async () => 
   const { nodes } = await answer<{ nodes: readonly [{ name: string }] }>(['node', 'list'], at);
   await answer(['node', 'drain', nodes[0].name], at);
   texts.push(await printed(['why', id], at));
-  expect(texts[4]).toContain('This machine drains and starts no new tasks.');
+  expect(texts[4]).toContain('This machine is draining and starts no new tasks.');
   await answer(['pause', paused], at);
   const resume = `copse resume ${paused} --command "…"`;
   expect(commandsIn(await printed(['why', paused], at))).toContain(resume);
@@ -191,6 +191,24 @@ test('agents in a copse.yml that is not accepted: it is to be accepted, or corre
     expect(text).toContain('copse.yml that you have not accepted, and that has mistakes.\n');
     expect(commandsIn(text)[0]).toBe('copse config check');
   }
+});
+
+test('agents that cannot run here beside a copse.yml with mistakes: orchestrate names both', async () => {
+  const at = { cwd: newRepository(area) };
+  const file = path.join(at.cwd, 'copse.yml');
+  writeFileSync(file, 'agents: { away: { command: "no-such-program-here x" } }\n');
+  await copse(['list'], at);
+  writeFileSync(file, 'agents: { away: { comand: "true" } }\n');
+  const broken = await copse(['orchestrate', '--dry-run'], at);
+  expect(broken.stderr).toContain(
+    'copse: No agent can start: none of the agents in the accepted copse.yml can run here, and the new or changed copse.yml has mistakes.\n  → copse config check\n',
+  );
+  writeFileSync(file, 'agents: { away: { command: "true" } }\n');
+  const changed = await copse(['orchestrate', '--dry-run'], at);
+  expect(changed.stderr).toContain(
+    'can run here, and Copse does not use the new or changed copse.yml before',
+  );
+  expect(commandsIn(changed.stderr).at(-1)).toBe('copse config accept');
 });
 
 test('agents that cannot run here are counted', async () => {

@@ -78,7 +78,7 @@ function untakenText(reasons: readonly string[]): string {
   return `No agent can take it: ${clauses.join('; ')}.`;
 }
 
-const DRAINS = 'This machine drains and starts no new tasks.';
+const IS_DRAINING = 'This machine is draining and starts no new tasks.';
 
 /** The command that ends the wait; null when there is none, or several. */
 export function waitingStep(waiting: WaitingFor): string | null {
@@ -137,7 +137,7 @@ export function heldHere(
   agents: readonly NamedAgent[],
 ): Lack | null {
   if (node === undefined) return null;
-  if (node.drain !== null) return { text: DRAINS, command: resumeNode(node.name) };
+  if (node.drain !== null) return { text: IS_DRAINING, command: resumeNode(node.name) };
   return unknownAgent(task, node.facts, agents);
 }
 
@@ -158,7 +158,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'moved':
       return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
     case 'draining':
-      return DRAINS;
+      return IS_DRAINING;
     case 'agent':
       return untakenText(waiting.reasons);
     case 'area':
