@@ -181,7 +181,7 @@ describe('a task that a person moves', () => {
     const other = await add('Stays too');
     expect(await refused('move', id, '--to', 'build-2')).toContain('node build-2 left');
     await answer(['node', 'drain', 'build-1'], here);
-    expect(await refused('move', id, '--to', 'build-1')).toContain('node build-1 drains');
+    expect(await refused('move', id, '--to', 'build-1')).toContain('node build-1 is draining');
     await answer(['cancel', other], here);
     await printed(['up', '--once', '--node-name', 'build-2'], there);
     expect(await refused('move', id, '--to', 'build-2')).toContain('node build-2 lacks gpu');

@@ -82,7 +82,7 @@ export function drainOnSignal(
     // So that the other nodes know. Without the board, this orchestrator drains all the same.
     void recordDrain(withinMs);
   };
-  const end = async (): Promise<boolean> => {
+  const mayLeave = async (): Promise<boolean> => {
     const { promise: isLeaving, resolve } = Promise.withResolvers<boolean>();
     const ended = whileEnding(context.home, async (staying) => {
       resolve(staying.length > 0);
@@ -93,15 +93,16 @@ export function drainOnSignal(
     return isLeaving;
   };
   let leaving: Promise<boolean> | undefined;
+  const endOrDrain = async (signals: number): Promise<void> => {
+    leaving ??= mayLeave();
+    if (!(await leaving)) return drain(signals);
+    if (signals === 1) tell(LEAVES);
+    stop.abort();
+  };
   terms.obey((signals) => {
     // A third one: the second could not be obeyed.
     if (signals > 2 || (signals === 2 && isAway())) return stop.abort();
-    leaving ??= end();
-    void leaving.then((isLeaving) => {
-      if (!isLeaving) return drain(signals);
-      if (signals === 1) tell(LEAVES);
-      stop.abort();
-    });
+    void endOrDrain(signals);
   });
   return {
     state: () => (terms.count === 0 ? 'no' : terms.count === 1 ? 'drained' : 'now'),
