@@ -30,6 +30,8 @@ it.runIf(canSeeProcesses)(
       orchestrator.signal('SIGTERM');
       await run.until(async () => (await run.countEvents('node.drained')) === 1);
       expect(orchestrator.isRunning).toBe(true);
+      const list = await copse(['node', 'list'], { cwd: run.folder });
+      expect(list.stdout).toMatch(/^desk .* draining, at most \d+ \w+ left, heard from/);
       run.go();
       expect(await orchestrator.ended).toBe(0);
       expect(orchestrator.printed).toContain('Drained: no agent runs on this node any more.');
