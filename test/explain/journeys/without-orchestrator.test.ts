@@ -46,11 +46,11 @@ test('a target that fails its own checks: each text names the check, and the app
   const end = await scene.up();
   const red = 'check "unit" fails on main itself (exit code 1)';
   expect(end).toContain(red);
-  expect(end).toContain('repair main, then:');
+  expect(end).toContain('; repair main\n');
   const again = await printed(['review', id, '--approve'], scene.at);
   expect(again).toMatch(new RegExp(`^${id} is already in the queue of main at [0-9a-f]{10}\\.\n`));
   expect(again).toContain(`It waits: ${red}.`);
-  expect(again).toContain('After you repaired main:');
+  expect(again).toContain('After you repair main:');
   const why = await scene.why(id);
   expect(why).toContain(`It waits: ${red}.`);
   expect(why).toMatch(/Full output: \/.+unit\.log/);

@@ -13,7 +13,7 @@ interface Waiting {
 
 export function waitSteps(stored: StoredWaitReason, { task, target }: Waiting): readonly string[] {
   const reason = readWaitReason(stored);
-  if (reason.kind === 'target_red') return [`copse merge ${task} # after you repaired ${target}`];
+  if (reason.kind === 'target_red') return [`copse merge ${task} # after you repair ${target}`];
   if (reason.kind !== 'checkout_changed') return [];
   const { checkout, files } = reason;
   const git = `git -C ${shellWord(checkout)}`;
@@ -25,7 +25,7 @@ export function waitSteps(stored: StoredWaitReason, { task, target }: Waiting): 
 /** In one line, with what a person does before the command of `waitSteps`. */
 export function waitBefore(stored: StoredWaitReason, target: string): string {
   const text = firstLine(waitText(stored, target));
-  return readWaitReason(stored).kind === 'target_red' ? `${text}; repair ${target}, then:` : text;
+  return readWaitReason(stored).kind === 'target_red' ? `${text}; repair ${target}` : text;
 }
 
 /** A command with more files does not fit a screen. */

@@ -34,6 +34,6 @@ export function refuseProblems({ changes }: Pick<PendingSettings, 'changes'>): v
       fail(
         'invalid',
         `${name} cannot be accepted: ${problem}`,
-        'copse config accept # after you corrected it',
+        'copse config accept # after you correct it',
       );
 }

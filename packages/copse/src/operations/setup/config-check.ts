@@ -19,7 +19,7 @@ export async function act({ here }: Access): Promise<CheckedConfig> {
     ...missingSettings(config, reading, 'copse.yml').map(renderProblem),
     ...(await here.intakeProblems(config)),
   ];
-  if (wrong.length > 0) fail('invalid', wrong.join('\n'), 'copse config check # after you corrected it');
+  if (wrong.length > 0) fail('invalid', wrong.join('\n'), 'copse config check # after you correct it');
   return { isAbsent, withoutEffect: settingsWithoutEffect(config, reading, 'copse.yml').map(renderProblem) };
 }
 

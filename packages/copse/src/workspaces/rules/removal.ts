@@ -193,7 +193,7 @@ function refuseOthers(
     return refuse(
       'foreign_process',
       `Kept the worktree ${shown(path)}: ${who} in it.`,
-      `${againOf(request) ?? `copse cleanup ${task}`} # after you left the folder or ended the process`,
+      `${againOf(request) ?? `copse cleanup ${task}`} # after you leave the folder or end the process`,
     );
   }
   if (lease.kind === 'live' && lease.holder === 'elsewhere') {
