@@ -118,7 +118,7 @@ export function standingText(standing: EntryStanding): string {
     case 'landing':
       return 'landing now';
     case 'handed_back':
-      return 'failed its checks twice and is handed back';
+      return 'failed its checks (retried once) and is handed back';
     case 'dependent':
       return `waits for ${standing.on}, which it depends on`;
     case 'held':
@@ -278,11 +278,13 @@ export function redText(
   { target }: Pick<Submitted, 'target'>,
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
-  const where = `, run on ${shown(target)} with this branch merged`;
-  if (failure === undefined) return `The checks ${isTimeout ? 'timed out' : 'failed'} twice${where}.`;
-  const { log, tail } = failure;
+  const where = `on ${shown(target)} merged with this branch`;
+  if (failure === undefined)
+    return `The checks ${isTimeout ? 'timed out' : 'failed'} (retried once) ${where}.`;
+  const { fault, log, tail } = failure;
+  const isRun = fault.kind === 'exit' || fault.kind === 'timeout' || fault.kind === 'crash';
   return [
-    faultText(failure, ' twice', where),
+    faultText(failure, { isRetried: true, where: `${isRun ? ' ' : ', '}${where}` }),
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
     ...(log === null ? [] : [tail.trim() === '' ? 'The check printed nothing.' : `Full output: ${log}`]),
   ].join('\n');
