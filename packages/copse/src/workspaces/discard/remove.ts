@@ -405,6 +405,9 @@ function stillAlive(task: TaskId): Removed {
   return {
     kind: 'refused',
     reason: `The agent of ${task} could not be ended, so its worktree is kept.`,
-    next: [`copse show ${task}`, `copse cleanup ${task} --force`],
+    next: [
+      `copse show ${task} # to look at it`,
+      `copse cleanup ${task} --force # to stop its agent and remove its worktree`,
+    ],
   };
 }

@@ -283,7 +283,10 @@ function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: Remova
       : terminal !== undefined
         ? `its terminal ${shown(terminal)} is open`
         : 'a session holds the task';
-  const next = [`copse cleanup ${task} --force`, `copse show ${task}`] as const;
+  const next = [
+    `copse cleanup ${task} --force # to stop its agent and remove its worktree`,
+    `copse show ${task} # to look at it first`,
+  ] as const;
   const hint = request.by === 'person' ? '' : ' Copse tries again later.';
   return refuse('agent_alive', `The agent of ${task} is still running: ${what}.${hint}`, ...next);
 }
@@ -304,7 +307,9 @@ function refuseLocks(
   return refuse(
     'git_lock',
     `A git command may be running in the worktree of ${facts.task}: ${shown(lock.file)} exists${lock.isHeld ? ' and git is running' : ''}.`,
-    lock.isHeld ? `copse cleanup ${facts.task} # when git has ended` : `copse cleanup ${facts.task} --force`,
+    lock.isHeld
+      ? `copse cleanup ${facts.task} # when git has ended`
+      : `copse cleanup ${facts.task} --force # to stop that and remove the worktree`,
   );
 }
 
