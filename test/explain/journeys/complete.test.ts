@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 
 import { endAgents, newScene } from '../../support/agents/scripted-agents.ts';
-import { copse, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
 import { commandsIn, expectPasteable } from '../../support/pasted.ts';
 
 const area = newArea();
@@ -43,4 +43,75 @@ test('status names a queue that accepts no tasks, and the command that ends that
   expect(await printed([], { cwd })).toContain(`The queue of main is paused. To land again: ${resume}\n`);
   await printed(['queue', 'resume', '--target', 'main'], { cwd });
   expect(await printed([], { cwd })).not.toContain('The queue of main');
+});
+
+test('work on a pending task names the task that it waits for', async () => {
+  const cwd = newRepository(area);
+  const [first, other] = await newTasks(['First', 'Other'], { cwd });
+  const after = async (...ids: readonly string[]) =>
+    (await answer<{ id: string }>(['add', 'After', ...ids.flatMap((id) => ['--depends', id])], { cwd })).id;
+  const id = await after(first.id);
+  const { stderr } = await copse(['work', id], { cwd });
+  expect(stderr).toContain(`copse: Cannot work on ${id}: it waits for ${first.id}.\n`);
+  expect(stderr).toContain(`    To see why ${first.id} is not done:\n  → copse why ${first.id}\n`);
+  const several = await after(first.id, other.id);
+  expect((await copse(['work', several], { cwd })).stderr).toContain('it waits for other tasks.\n');
+});
+
+test('a question of a person who works by hand is not one of an agent', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['By hand'], { cwd });
+  const { worktree } = await answer<{ worktree: string }>(['work', id], { cwd });
+  await printed(['stuck', '--reason', 'Which one?'], { cwd: worktree });
+  const texts = await Promise.all(
+    [['why', id], ['status'], ['events']].map((argv) => printed(argv, { cwd })),
+  );
+  for (const text of texts) {
+    expect(text).toMatch(/it needs a decision: Which one\?/i);
+    expect(text).not.toContain('gent asks');
+  }
+  const steps = await expectPasteable(texts.slice(0, 1));
+  expect(steps).toContain(`copse work ${id} --resume`);
+  expect(texts[0]).toContain('To continue yourself:');
+  await printed(['work', id, '--resume'], { cwd });
+});
+
+test('cleanup offers to bring back a worktree only if one was removed', async () => {
+  const cwd = newRepository(area);
+  const [{ id }] = await newTasks(['None'], { cwd });
+  const never = await copse(['cleanup', id, '--yes'], { cwd });
+  expect(never.stderr).toContain(`${id} has no worktree here.`);
+  expect(commandsIn(never.stderr)).toEqual(['copse worktrees']);
+  await answer(['work', id], { cwd });
+  await printed(['pause', id], { cwd });
+  await printed(['cleanup', id, '--yes'], { cwd });
+  const again = await copse(['cleanup', id, '--yes'], { cwd });
+  expect(commandsIn(again.stderr)).toContain(`copse undo ${id} --worktree`);
+  await printed(['undo', id, '--worktree'], { cwd });
+});
+
+test('why of a failed task names its commits, its output and the way by hand, which works', async () => {
+  const scene = newScene(area, { policy: { max_retries: 0 } });
+  const id = await scene.add('fails', 'commit one one.txt; commit two two.txt; exit 9');
+  await scene.up();
+  const why = await scene.why(id);
+  expect(why).toContain(`Its branch has 2 commits. To see what it changes: copse diff ${id}\n`);
+  const steps = ['diff', 'restart', 'work', 'logs', 'cancel'];
+  expect((await expectPasteable([why])).map((command) => command.split(' ')[1])).toEqual(steps);
+  expect(await printed(['diff', id], scene.at)).toContain('two.txt');
+  const { worktree } = await answer<{ worktree: string }>(['work', id, '--resume'], scene.at);
+  expect(await scene.why(id)).toContain('You work on it by hand.');
+  writeFileSync(path.join(worktree, 'three.txt'), '3\n');
+  git(worktree, 'add', '--all');
+  git(worktree, 'commit', '--quiet', '--message=feat: three');
+  await printed(['finish', id], scene.at);
+  expect(await scene.merge(id)).toContain(`Landed ${id}`);
+});
+
+test('why of a stuck task offers the work by hand also where agents could take it', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('asks', 'copse stuck --reason "Which?"');
+  await scene.up();
+  const commands = commandsIn(await scene.why(id));
+  expect(commands.slice(0, 2)).toEqual([`copse restart ${id} --answer "…"`, `copse work ${id} --resume`]);
 });

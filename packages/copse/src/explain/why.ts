@@ -1,6 +1,6 @@
 /** Why a task has its status, and which commands would change that. It asks the same rules as the orchestrator. */
 
-import { isHeldByHand } from '../workspaces/act/context.ts';
+import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
@@ -12,7 +12,7 @@ import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
-import { named, shown } from '../kernel/text.ts';
+import { counted, named, shown } from '../kernel/text.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Delay, type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -444,7 +444,8 @@ function redOutput({ stalled }: QueueView, standing: EntryStanding): readonly st
   return log ? [`Full output: ${log}`] : [];
 }
 
-async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
+async function whyFailed(context: LookContext, task: Task, reason: string): Promise<readonly string[]> {
+  const { board } = context;
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const failed = sentence(failureClause(task.retries, reason));
@@ -452,7 +453,23 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   // Its first line has the error that the sentence names.
   const [first = '', ...details] = told.split('\n');
   const isSaid = first.includes(firstLine(reason));
-  return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
+  return [
+    failed,
+    ...(isSaid ? details : told.split('\n')).filter((line) => line !== ''),
+    ...(await commitsLeft(context, task)),
+  ];
+}
+
+/** What its agent committed before it failed. */
+async function commitsLeft(context: LookContext, { id }: Task): Promise<readonly string[]> {
+  const { git } = context;
+  const worktree = (await workspaceOf(context, id))?.worktree;
+  if (worktree == null) return [];
+  const base = worktree.baseCommit;
+  const tip = await git.tip(`refs/heads/${worktree.branch}`);
+  const count = tip === undefined || tip === base ? 0 : await git.countCommits(base, tip);
+  if (count === 0) return [];
+  return [`Its branch has ${counted(count, 'commit')}. To see what it changes: copse diff ${id}`];
 }
 
 function retryText({ until }: Delay, { clock }: LookContext, isOrchestrated: boolean): string {

@@ -107,7 +107,7 @@ export interface LookContext
       | 'target'
     > {
   readonly clock: Timer;
-  readonly git: Pick<Git, 'detectBase' | 'isAncestor' | 'look' | 'tip' | 'uncommitted'>;
+  readonly git: Pick<Git, 'countCommits' | 'detectBase' | 'isAncestor' | 'look' | 'tip' | 'uncommitted'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
   readonly radar: RadarSight & Pick<Radar, 'memory'>;
   readonly runners: Pick<Runners, 'runnerOf' | 'stoppedOf' | 'lastLineOf' | 'known' | 'processesOf'>;
