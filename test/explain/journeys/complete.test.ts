@@ -25,10 +25,10 @@ test('edit of a running task says whether its agent gets the new text', async ()
   );
   await expectPasteable([edited]);
   expect(await printed(['edit', id, '--priority', 'p5'], scene.at)).not.toContain('old text');
-  const { stderr } = await copse(['cleanup', id], scene.at);
-  expect(stderr).toContain(
-    `    To stop its agent and remove its worktree:\n  → copse cleanup ${id} --force\n`,
-  );
+  // While the worktree is being prepared, cleanup says that.
+  await expect
+    .poll(async () => (await copse(['cleanup', id], scene.at)).stderr, { timeout: 30_000 })
+    .toContain(`    To stop its agent and remove its worktree:\n  → copse cleanup ${id} --force\n`);
   await printed(['pause', id], scene.at);
 });
 
@@ -114,4 +114,18 @@ test('why of a stuck task offers the work by hand also where agents could take i
   await scene.up();
   const commands = commandsIn(await scene.why(id));
   expect(commands.slice(0, 2)).toEqual([`copse restart ${id} --answer "…"`, `copse work ${id} --resume`]);
+});
+
+test('a silent check is named with its command, and why says how often its agent had it back', async () => {
+  const scene = newScene(area, {
+    policy: { handbacks: { checks: 2 } },
+    sections: { landing: { checks: { unit: 'test ! -f bad.txt' } } },
+  });
+  const script = 'echo "$COPSE_ATTEMPT" > round.txt; commit bad bad.txt "$COPSE_ATTEMPT"; copse finish';
+  const id = await scene.add('bad', script);
+  await scene.up();
+  const why = await scene.why(id);
+  expect(why).toContain('Check "unit" failed (exit code 1; retried once) on main merged with this branch.');
+  expect(why).toContain('The check printed nothing. Its command: test ! -f bad.txt');
+  expect(why).toContain('It was already handed back to its agent 2 times because of that.');
 });

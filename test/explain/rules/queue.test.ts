@@ -63,7 +63,7 @@ describe('words about a queue', () => {
 });
 
 describe('why checks hand a change back', () => {
-  const of = { name: 'unit', log: '/l', tail: '' };
+  const of = { name: 'unit', log: '/l', tail: '', command: 'test -f a\ntest -f b\n' };
   const main = { target: 'main' };
   const merged = 'on main merged with this branch';
 
@@ -77,7 +77,7 @@ describe('why checks hand a change back', () => {
     ],
   ] as const)('%o', (fault, text) => {
     const red = redText(main, { isTimeout: false, failure: { ...of, fault } });
-    expect(red).toBe(`${text}${merged}.\nThe check printed nothing.`);
+    expect(red).toBe(`${text}${merged}.\nThe check printed nothing. Its command: test -f a …`);
   });
 
   it('name the command of a set-up last', () => {

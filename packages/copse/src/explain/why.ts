@@ -29,6 +29,7 @@ import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
+import { waitLog } from './rules/wait-steps.ts';
 import { waitingClause, withoutFirstStep } from './rules/reason.ts';
 import { type Attention, type Session, reportedPhase } from '../agents/rules/session/session.ts';
 import { personName } from '../agents/rules/session/take-over.ts';
@@ -118,6 +119,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
+        ...handedBackFor(task, state.because),
         ...(state.because === 'conflict' ? await unfinishedMerge(context, task) : []),
         ...(await describeResolver(context, task)),
       ];
@@ -181,6 +183,12 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
     ];
   const { text, more } = attentionDetails({ ...state, reason: reasonForPerson(state.reason) });
   return [`It needs you. ${sentence(text)}`, ...more];
+}
+
+/** Its agent had as many chances: to let it continue may give the same result. */
+function handedBackFor({ handbacks }: Task, because: AttentionState['because']): readonly string[] {
+  const count = new Map(Object.entries(handbacks)).get(because) ?? 0;
+  return count === 0 ? [] : [`It was already handed back to its agent ${times(count)} because of that.`];
 }
 
 async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -422,7 +430,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
     ...stallLines(queue, entry.standing),
-    ...redOutput(queue, entry.standing),
+    ...waitLog(entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
@@ -435,13 +443,6 @@ function stallLines({ stalled, target }: QueueView, standing: EntryStanding): re
   const why = waitText(stalled.reason, target);
   if (standing.kind === 'held' && waitText(standing.reason, target) === why) return [];
   return [standing.kind === 'stalled' ? `It waits: ${why}.` : sentence(why)];
-}
-
-/** The log of the check that the target itself fails. */
-function redOutput({ stalled }: QueueView, standing: EntryStanding): readonly string[] {
-  const reason = standing.kind === 'held' ? standing.reason : stalled?.reason;
-  const log = reason?.kind === 'target_red' ? reason.failed?.log : undefined;
-  return log ? [`Full output: ${log}`] : [];
 }
 
 async function whyFailed(context: LookContext, task: Task, reason: string): Promise<readonly string[]> {

@@ -3,6 +3,7 @@
 import { SECOND } from '../../kernel/limits.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
@@ -266,6 +267,8 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
 
 interface RedCheck extends LoggedFault {
   readonly tail: string;
+  /** As copse.yml has it. */
+  readonly command?: string | readonly string[] | undefined;
 }
 
 interface Submitted {
@@ -286,8 +289,17 @@ export function redText(
   return [
     faultText(failure, { isRetried: true, where: `${isRun ? ' ' : ', '}${where}` }),
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
-    ...(log === null ? [] : [tail.trim() === '' ? 'The check printed nothing.' : `Full output: ${log}`]),
+    ...(log === null ? [] : [tail.trim() === '' ? silentText(failure) : `Full output: ${log}`]),
   ].join('\n');
+}
+
+/** The command of a set-up stands in the sentence before. */
+function silentText({ setup, command }: RedCheck): string {
+  if (setup !== undefined) return 'The set-up printed nothing.';
+  if (command === undefined) return 'The check printed nothing.';
+  const line = typeof command === 'string' ? command.trim() : command.map(shellWord).join(' ');
+  const [first = '', ...more] = line.split('\n');
+  return `The check printed nothing. Its command: ${shown(first)}${more.length === 0 ? '' : ' …'}`;
 }
 
 export function revertsText({ task, target }: Submitted, files: readonly string[]): string {

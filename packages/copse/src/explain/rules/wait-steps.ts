@@ -13,13 +13,24 @@ interface Waiting {
 
 export function waitSteps(stored: StoredWaitReason, { task, target }: Waiting): readonly string[] {
   const reason = readWaitReason(stored);
-  if (reason.kind === 'target_red') return [`copse merge ${task} # after you repair ${target}`];
+  if (reason.kind === 'target_red')
+    return [
+      `copse merge ${task} # after you repair ${target}`,
+      'copse config accept # if the check is wrong, after you change it in copse.yml',
+    ];
   if (reason.kind !== 'checkout_changed') return [];
   const { checkout, files } = reason;
   const git = `git -C ${shellWord(checkout)}`;
   if (files.length > NAMED) return [`${git} status # to see the changes, then commit or stash them`];
   const names = files.map(shellWord).join(' ');
   return [`${git} stash push --include-untracked -- ${names} # to stash the changes (or commit them)`];
+}
+
+/** The log of the check that the target itself fails. */
+export function waitLog(stored: StoredWaitReason | undefined): readonly string[] {
+  const reason = stored === undefined ? undefined : readWaitReason(stored);
+  const log = reason?.kind === 'target_red' ? reason.failed?.log : undefined;
+  return log ? [`Full output: ${log}`] : [];
 }
 
 /** In one line, with what a person does before the command of `waitSteps`. */
