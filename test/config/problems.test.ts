@@ -184,6 +184,11 @@ describe('a copse.yml with mistakes gives all of them, each with its line and a 
       lines: ['3:1: this is not valid YAML: missing closing "quote.'],
     },
     {
+      mistake: 'a list item among keys, without what follows from it',
+      yaml: 'policy:\n  max_agents: 1\n  - x\n',
+      lines: ['3:1: a list item (-) cannot follow keys: write keys only, or list items only.'],
+    },
+    {
       mistake: 'the key that JavaScript treats specially',
       yaml: 'agents:\n  __proto__: {}\n',
       lines: ['2:3: agents.__proto__ is not a known key.'],

@@ -1,11 +1,20 @@
 /** Accepting what the repository's files decide, at a terminal. */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { type TaskDocument, answer, copse, copseProcess, newArea, newRepository } from '../../support/cli.ts';
+import {
+  type TaskDocument,
+  answer,
+  copse,
+  copseProcess,
+  git,
+  newArea,
+  newRepository,
+  printed,
+} from '../../support/cli.ts';
 import { ENTER, hasScript, onTerminal } from '../../support/terminal.ts';
 
 const area = newArea();
@@ -72,6 +81,50 @@ describe.runIf(hasScript)('at a terminal', () => {
     await work(cwd);
     expect(existsSync(mark)).toBe(true);
   });
+});
+
+test('without a copse.yml there is nothing to accept, and one that was deleted counts until that is accepted', async () => {
+  const cwd = newRepository(area);
+  for (const command of ['accept', 'pending'])
+    expect(await printed(['config', command], { cwd })).toBe('There is no copse.yml: nothing to accept.\n');
+  const file = path.join(cwd, 'copse.yml');
+  writeFileSync(file, 'policy: { max_agents: 2 }\n');
+  await copse(['config', 'accept', '--yes'], { cwd });
+  expect(await printed(['config', 'pending'], { cwd })).toBe('Nothing changed since you accepted it.\n');
+  rmSync(file);
+  const checked = await copse(['config', 'check'], { cwd });
+  expect(checked.stdout).toBe('There is no copse.yml.\n');
+  expect(checked.stderr).toBe(
+    'copse.yml was deleted; Copse still uses the accepted version.\n    To use the defaults:\n  → copse config accept\n',
+  );
+  await copse(['config', 'accept', '--yes'], { cwd });
+  expect(await printed(['config', 'check'], { cwd })).toBe('There is no copse.yml: the defaults apply.\n');
+});
+
+test('config check in a worktree names the copse.yml there, if it differs', async () => {
+  const cwd = newRepository(area);
+  writeFileSync(path.join(cwd, 'copse.yml'), 'policy: { max_agents: 2 }\n');
+  git(cwd, 'add', '.');
+  git(cwd, 'commit', '--quiet', '--message=Settings');
+  const steps = await printed([], { cwd });
+  expect(steps).toContain('copse config ');
+  expect(steps).not.toContain('copse init');
+  const { id } = await answer<TaskDocument>(['add', 'One'], { cwd });
+  const { worktree } = await answer<{ worktree: string }>(['work', id], { cwd });
+  const check = () => copse(['config', 'check'], { cwd: worktree });
+  expect(await check()).toMatchObject({ code: 0, stdout: 'copse.yml is valid.\n' });
+  const file = path.join(worktree, 'copse.yml');
+  writeFileSync(file, 'policy: { max_agents: 3 }\n');
+  expect(await check()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('The copse.yml of this worktree differs, and is valid too.') as string,
+  });
+  writeFileSync(file, 'policy: { max_agents: 3 }\nfoo: [\n');
+  const { code, stderr } = await check();
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(
+    'copse: The copse.yml of the main checkout is valid. The copse.yml of this worktree differs, and has mistakes:\ncopse.yml:3:1: ',
+  );
 });
 
 describe('the accepted copse.yml', () => {

@@ -6,7 +6,17 @@ import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 
 import { shellQuoted } from '../../../packages/copse/src/kernel/shell.ts';
-import { answer, copse, git, newArea, newRepository, newTasks, printed } from '../../support/cli.ts';
+import {
+  answer,
+  copse,
+  finished,
+  git,
+  newArea,
+  newRepository,
+  newTasks,
+  printed,
+  startCopse,
+} from '../../support/cli.ts';
 import { endAgents } from '../../support/agents/scripted-agents.ts';
 import { commandsIn, expectPasteable } from '../../support/pasted.ts';
 
@@ -62,6 +72,7 @@ test('the end of orchestrate --command, why, status and refusals name only comma
   expect(refusal.code).toBe(4);
   expect(commandsIn(refusal.stderr)).toEqual([
     `copse work ${idle} --resume`,
+    `copse resume ${idle} --command "…"`,
     unchanged,
     `copse cancel ${idle}`,
   ]);
@@ -120,6 +131,91 @@ test('add and restart say that no agent can take the task, and not to start an o
   expect(stderr).toMatch(
     /\ncopse: No agent can start: Copse does not use the new or changed copse\.yml before you accept it\.\n {2}→ copse config accept\n$/,
   );
+});
+
+test('while an orchestrator runs with --command, its agent counts', async () => {
+  const at = { cwd: newRepository(area) };
+  const orchestrator = startCopse(['orchestrate', '--max-agents', '1', '--command', 'sleep 60'], at);
+  const ended = finished(orchestrator);
+  await new Promise((resolve) => orchestrator.stdout?.once('data', resolve));
+  const texts = [await printed(['add', 'runs'], at)];
+  const [{ id }] = await newTasks(['waits'], at);
+  texts.push(await printed(['why', id], at), await printed(['agents'], at));
+  expect(texts[0]).toMatch(/A running orchestrator starts it within \d+ s, if an agent is free\./);
+  expect(texts[2]).toContain(
+    'Agents (0)\n    The running orchestrator was started with the agent command.\n',
+  );
+  texts.push((await copse(['doctor'], at)).stdout);
+  expect(texts[3]).toContain('agents     the running orchestrator was started with the agent command\n');
+  const running = await expect
+    .poll(async () => commandsIn((await copse(['why', id], at)).stdout), { timeout: 30_000, interval: 100 })
+    .toEqual([`copse work ${id}`, `copse cancel ${id}`])
+    .then(() => answer<{ tasks: readonly { id: string }[] }>(['list', '--status', 'in_progress'], at));
+  const [{ id: paused }] = running.tasks as readonly [{ id: string }];
+  const { nodes } = await answer<{ nodes: readonly [{ name: string }] }>(['node', 'list'], at);
+  await answer(['node', 'drain', nodes[0].name], at);
+  texts.push(await printed(['why', id], at));
+  expect(texts[4]).toContain('This machine is draining and starts no new tasks.');
+  await answer(['pause', paused], at);
+  const resume = `copse resume ${paused} --command "…"`;
+  expect(commandsIn(await printed(['why', paused], at))).toContain(resume);
+  const refused = await copse(['resume', paused], at);
+  expect(commandsIn(refused.stderr)).toContain(resume);
+  for (const text of texts) expect(text).not.toMatch(/no agent is installed|agents detect/i);
+  orchestrator.kill('SIGINT');
+  expect((await ended).code).toBe(0);
+});
+
+test('agents in a copse.yml that is not accepted: it is to be accepted, or corrected first', async () => {
+  const at = { cwd: newRepository(area) };
+  const [{ id }] = await newTasks(['first'], at);
+  const texts = async () => [
+    (await copse(['add', 'next'], at)).stdout,
+    (await copse(['why', id], at)).stdout,
+    (await copse(['status'], at)).stdout,
+    (await copse(['agents'], at)).stdout,
+    (await copse(['doctor'], at)).stdout,
+    (await copse(['restart', id], at)).stderr,
+  ];
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { command: "true" } }\n');
+  const [added = '', why = '', ...others] = await texts();
+  for (const text of [added, why]) {
+    expect(text).toContain('    The agents are in a copse.yml that you have not accepted.\n');
+    expect(commandsIn(text)[0]).toBe('copse config accept');
+  }
+  for (const text of [added, why, ...others])
+    expect(text).not.toMatch(/no agent is installed|agents detect/i);
+  expect(others[2]).toContain('agents are in a copse.yml that you have not accepted');
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'agents: { mine: { comand: "true" } }\n');
+  for (const text of (await texts()).slice(0, 2)) {
+    expect(text).toContain('copse.yml that you have not accepted, and that has mistakes.\n');
+    expect(commandsIn(text)[0]).toBe('copse config check');
+  }
+});
+
+test('agents that cannot run here beside a copse.yml with mistakes: orchestrate names both', async () => {
+  const at = { cwd: newRepository(area) };
+  const file = path.join(at.cwd, 'copse.yml');
+  writeFileSync(file, 'agents: { away: { command: "no-such-program-here x" } }\n');
+  await copse(['list'], at);
+  writeFileSync(file, 'agents: { away: { comand: "true" } }\n');
+  const broken = await copse(['orchestrate', '--dry-run'], at);
+  expect(broken.stderr).toContain(
+    'copse: No agent can start: none of the agents in the accepted copse.yml can run here, and the new or changed copse.yml has mistakes.\n  → copse config check\n',
+  );
+  writeFileSync(file, 'agents: { away: { command: "true" } }\n');
+  const changed = await copse(['orchestrate', '--dry-run'], at);
+  expect(changed.stderr).toContain(
+    'can run here, and Copse does not use the new or changed copse.yml before',
+  );
+  expect(commandsIn(changed.stderr).at(-1)).toBe('copse config accept');
+});
+
+test('agents that cannot run here are counted', async () => {
+  const at = { cwd: newRepository(area) };
+  const agents = 'agents: { here: { command: "true" }, away: { command: "no-such-program-here x" } }\n';
+  writeFileSync(path.join(at.cwd, 'copse.yml'), agents);
+  expect((await copse(['agents'], at)).stdout).toContain('Agents (1 of 2 can run here)\n');
 });
 
 test('a task that lacked a commit names the restart once there is one', async () => {

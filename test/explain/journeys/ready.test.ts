@@ -89,7 +89,7 @@ test('while this machine drains, every view says so and names the command that e
   const resume = `copse node resume ${name}`;
   await printed(['node', 'drain', name], scene.at);
   await asOrchestrator(scene.folder, async () => {
-    const drains = 'This machine drains and starts no new tasks.';
+    const drains = 'This machine is draining and starts no new tasks.';
     const added = await printed(['add', 'One'], scene.at);
     expect(added).toContain(`    ${drains}\n  → ${resume}\n`);
     const id = /cp-\w+/.exec(added)?.[0] ?? '';

@@ -30,11 +30,16 @@ it.runIf(canSeeProcesses)(
       orchestrator.signal('SIGTERM');
       await run.until(async () => (await run.countEvents('node.drained')) === 1);
       expect(orchestrator.isRunning).toBe(true);
+      const list = await copse(['node', 'list'], { cwd: run.folder });
+      expect(list.stdout).toMatch(/^desk .* draining, at most \d+ \w+ left, heard from/);
       run.go();
       expect(await orchestrator.ended).toBe(0);
       expect(orchestrator.printed).toContain('Drained: no agent runs on this node any more.');
       expect(await run.statuses()).toMatchObject({ steps: 'ready' });
       expect(await run.countEvents('attempt.started')).toBe(1);
+      // A start ends the drain.
+      const plan = await copse(['orchestrate', '--dry-run'], { cwd: run.folder });
+      expect(plan.stdout).toContain('would start with scripted');
       expect(await run.orchestrate('--until-idle').ended).toBe(0);
       expect((await run.context.board.get('task', second!))?.state.status).toBe('done');
       await expectGoodEnd(run);
@@ -60,7 +65,7 @@ it.runIf(canSeeProcesses)(
       const handed = await run.context.board.get('task', task!);
       expect(handed).toMatchObject({ retries: 0, state: { status: 'ready', delay: { because: 'drained' } } });
       expect(await ledgerOf(run, task!)).toMatch(
-        /The attempt was stopped: node desk drains\.\nUncommitted files, still in the worktree:\n[^]*Saved as refs\/copse\//,
+        /The attempt was stopped: node desk is draining\.\nUncommitted files, still in the worktree:\n[^]*Saved as refs\/copse\//,
       );
       run.go();
       expect(await run.orchestrate('--until-idle').ended).toBe(0);
@@ -152,7 +157,7 @@ it.runIf(canSeeProcesses)(
       await here.until(async () => (await here.countEvents('attempt.started')) === 2);
       const second = await there.atWork(task!);
       expect([second.node, second.token > first.token]).toEqual([there.context.node, true]);
-      expect(await ledgerOf(here, task!)).toContain('node one drains');
+      expect(await ledgerOf(here, task!)).toContain('node one is draining');
       expect((await copse(['list'], at)).stdout).toContain('scripted on two');
 
       expect((await copse(['node', 'resume', 'one'], at)).code).toBe(0);

@@ -181,7 +181,7 @@ describe('a task that a person moves', () => {
     const other = await add('Stays too');
     expect(await refused('move', id, '--to', 'build-2')).toContain('node build-2 left');
     await answer(['node', 'drain', 'build-1'], here);
-    expect(await refused('move', id, '--to', 'build-1')).toContain('node build-1 drains');
+    expect(await refused('move', id, '--to', 'build-1')).toContain('node build-1 is draining');
     await answer(['cancel', other], here);
     await printed(['up', '--once', '--node-name', 'build-2'], there);
     expect(await refused('move', id, '--to', 'build-2')).toContain('node build-2 lacks gpu');
@@ -200,13 +200,13 @@ describe('a node that drains', () => {
     expect(await printed(['node', 'drain', 'build-1', '--preview'], here)).toContain('Nothing would move');
     expect((await nodes())[0]?.drain).toBeNull();
     expect(await printed(['node', 'drain', 'build-1', '--within', '5m'], here)).toContain(
-      'Node build-1 drains: it takes no new work. No agent runs there.',
+      'Node build-1 is draining: it takes no new work. No agent runs there.',
     );
     expect(await printed(['up', '--once'], here)).not.toContain('started');
-    expect(await printed(['why', id], here)).toContain('This machine drains and starts no new tasks.');
+    expect(await printed(['why', id], here)).toContain('This machine is draining and starts no new tasks.');
     expect(await printed(['node', 'list'], here)).toContain('drained');
     expect(await printed(['node', 'resume', 'build-1'], here)).toBe('Node build-1 takes work again.\n');
-    expect(await refused('node', 'resume', 'build-1')).toContain('it does not drain');
+    expect(await refused('node', 'resume', 'build-1')).toContain('it is not draining');
     expect((await copse(['up', '--dry-run'], here)).stdout).toContain('would start');
     await answer(['cancel', id], here);
   });
@@ -225,7 +225,7 @@ describe('a node that drains', () => {
     expect(await refused('move', id, '--to', 'build-1')).toContain('works on it by hand');
     await answer(['cancel', id], here);
     await answer(['node', 'drain', 'build-1'], here);
-    expect(await printed(['events'], here)).toMatch(/drains within 7 min\n*$/);
+    expect(await printed(['events'], here)).toMatch(/is draining, within 7 min\n*$/);
     expect(await printed(['node', 'leave', 'build-1'], here)).toContain('Node build-1 left the board.');
     expect(await refused('node', 'leave', 'build-1')).toContain('it left the board');
     const left = (await nodes('--all')).flatMap(({ name, leftAt }) => (leftAt === null ? [] : [name]));

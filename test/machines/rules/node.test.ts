@@ -141,7 +141,7 @@ describe('a node that drains', () => {
   it('takes work again when it is resumed, once', () => {
     const resumed = after(drained, decideResumeNode(drained, at));
     expect(resumed.drain).toBeNull();
-    expect(reasonOf(decideResumeNode(resumed, at))).toBe('Cannot resume node desk: it does not drain.');
+    expect(reasonOf(decideResumeNode(resumed, at))).toBe('Cannot resume node desk: it is not draining.');
   });
 });
 

@@ -49,7 +49,7 @@ describe('a node cannot take a task', () => {
   const drain = { since: timestamp(1), withinMs: 0, by: 'person' } as const;
 
   it.each([
-    ['when it drains', wants(), aNode('desk', { drain }), 'node desk drains'],
+    ['when it drains', wants(), aNode('desk', { drain }), 'node desk is draining'],
     ['when it left', wants(), aNode('desk', { leftAt: timestamp(1) }), 'node desk left'],
     ['when it told nothing', wants(), aNode('desk', { facts: null }), 'node desk did not say what it can do'],
     [

@@ -64,6 +64,55 @@ describe.runIf(canSeeProcesses)('two orchestrators of one machine', () => {
   });
 });
 
+const together = 'They share the work; when that one ends, this one goes on with all of it.';
+
+describe.runIf(canSeeProcesses)('SIGTERM to one of two orchestrators of one machine', () => {
+  it('ends that one only: the other goes on with its agents and starts what is ready', async () => {
+    await using run = await Run.open(area, { policy: { max_agents: 1 } });
+    await explained(run, async () => {
+      const [task] = await run.add('long', 'steps');
+      const stays = run.orchestrate();
+      await run.atWork(task!);
+      const ends = run.orchestrate();
+      await run.until(() => ends.printed.includes(`Another orchestrator runs here (process `));
+      expect(ends.printed).toContain(together);
+      ends.signal('SIGTERM');
+      ends.signal('SIGTERM');
+      expect(await ends.ended).toBe(0);
+      expect(ends.printed).toContain(
+        'SIGTERM: this orchestrator ends. Another one here goes on with the work.\n',
+      );
+      expect(ends.printed).toContain(
+        'Stopped. 1 agent keeps running; another orchestrator here looks after it.',
+      );
+      expect(await run.countEvents('node.drained')).toBe(0);
+      run.go();
+      await run.until(async () => (await run.countEvents('workspace.released')) === 2);
+      expect(await run.countEvents('attempt.started')).toBe(2);
+      stays.interrupt();
+      expect(await stays.ended).toBe(0);
+      const lines = stays.printed.split('\n');
+      expect(lines.filter((line) => line.includes(` ${task} landed as `))).toHaveLength(1);
+      await expectGoodEnd(run);
+    });
+  });
+
+  it('drains the node when both get it', async () => {
+    await using run = await Run.open(area);
+    await explained(run, async () => {
+      const [task] = await run.add('long');
+      const both = [run.orchestrate(), run.orchestrate()];
+      await run.atWork(task!);
+      await run.until(() => both.some(({ printed }) => printed.includes('Another orchestrator runs here')));
+      for (const one of both) one.signal('SIGTERM');
+      await run.until(async () => (await run.countEvents('node.drained')) > 0);
+      run.go();
+      expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+      await expectGoodEnd(run);
+    });
+  });
+});
+
 async function mostAtOnce(run: Run): Promise<number> {
   const open = new Set<string>();
   let most = 0;

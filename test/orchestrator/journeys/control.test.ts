@@ -225,7 +225,7 @@ describe('while agents work', () => {
     await new Promise((resolve) => second.stdout?.once('data', resolve));
     second.kill('SIGINT');
     expect((await beside).stdout).toContain(
-      `Another orchestrator runs here already (process ${orchestrator.pid}).\n`,
+      `Another orchestrator runs here (process ${orchestrator.pid}). They share the work; when that one ends,`,
     );
     orchestrator.kill('SIGINT');
     const { code, stdout, stderr } = await output;

@@ -38,13 +38,15 @@ test('a program reads its input, its output is read, and its standard error is i
 });
 
 test('a program gets its own environment and folder, and leads a group of its own', async () => {
-  const { turn, program: look } = program('sh', '-c', 'pwd; env; ps -o pgid= -p $$');
+  const { turn, program: look } = program('sh', '-c', 'pwd; env; ps -o pgid= -p $$; cat');
   const connection = openPrograms().connect(look);
+  const first = await connection.started;
+  connection.input.end();
   const printed = await text(connection.output);
   expect(printed).toContain(turn.folder);
   expect(printed).toContain(`COPSE_ATTEMPT_ID=${turn.attempt}`);
   expect(printed).not.toContain('VITEST');
-  expect(printed.trim().split(/\s+/).at(-1)).toBe(String((await connection.started)?.pid));
+  expect(printed.trim().split(/\s+/).at(-1)).toBe(String(first?.pid));
 });
 
 test('a missing program, and a missing folder, are reported in a sentence', async () => {

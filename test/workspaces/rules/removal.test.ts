@@ -236,6 +236,13 @@ describe('a removal', () => {
     expect(inShort(decide({ inside: [agent] }, everything))).toBe('agent_alive');
   });
 
+  it('says that an agent may be starting while a session holds the task without a process', () => {
+    const lease = { kind: 'live', holder: 'here' } as const;
+    expect(decide({ status: 'in_progress', lease })).toMatchObject({
+      reason: expect.stringMatching(/^An agent of cp-\w+ is starting or running\.$/) as string,
+    });
+  });
+
   it('deletes an unmerged branch only when it was asked for by name or pruning is configured', () => {
     const facts = { unmerged: 2, branch: 'unmerged' } as const;
     const asked = { ...requests.force, deleteBranch: true };

@@ -56,7 +56,10 @@ async function tellOrAsk(cli: Cli, repository: Repository, pending: Pending, com
 
 function tell({ output }: Cli, pending: Pending): void {
   const text = pending.isFirst ? null : pendingText(pending);
-  if (text !== null) output.note(shown(`${text}\n  → ${PENDING_REMEDY}`));
+  if (text === null) return;
+  const isDeleted = pending.changes.every(({ name, now }) => name === 'copse.yml' && now === null);
+  const label = isDeleted ? '\n    To use the defaults:' : '';
+  output.note(shown(`${text}${label}\n  → ${PENDING_REMEDY}`));
 }
 
 function repositoryOfPerson({ cwd, env }: Cli): Repository | undefined {

@@ -72,7 +72,7 @@ export async function openLook(
   const trusted = () => (dir ??= openTrustedDir(repository));
   let git: Git | undefined;
   const asked = () => (git ??= openGit(trusted(), context.policy));
-  const look: Omit<LookContext, 'agents' | 'unusable'> = {
+  const look: Omit<LookContext, 'agents' | 'unusable' | 'pendingAgents'> = {
     ...context,
     clock: systemTimer,
     disk,
@@ -106,7 +106,8 @@ export async function openLook(
         agents = await agentsOf(config, surroundings, root);
         agentsMs = performance.now();
       }
-      return { ...look, agents: agents.usable, unusable: agents.unusable };
+      const { usable, unusable, pendingAgents } = agents;
+      return { ...look, agents: usable, unusable, pendingAgents };
     },
     async close() {
       await Promise.all([git?.close(), context.board.close()]);

@@ -95,7 +95,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
         : line('moved', 'waiting', event.id, `node ${event.to.name} takes it next`);
     case 'node.drained':
       return line(
-        'drains',
+        'draining',
         'waiting',
         null,
         `${await nodeName(event.id)}, within ${spanText(event.withinMs)}`,

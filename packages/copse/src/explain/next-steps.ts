@@ -9,6 +9,8 @@ import {
   continuing,
   hasAgent,
   hasWorktree,
+  isForAny,
+  isTakenHere,
   sameCommand,
   untilFinished,
 } from '../queue/act/continue-steps.ts';
@@ -28,7 +30,12 @@ import { hasBase, resolvedOn } from './state-now.ts';
 import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 import { loadWait } from './wait.ts';
 
-export async function nextSteps(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
+/** `isOrchestrated`: of a ready task; what an orchestrator was started with may take it. */
+export async function nextSteps(
+  context: LookContext,
+  task: TaskSummary,
+  { isOrchestrated = false }: { readonly isOrchestrated?: boolean } = {},
+): Promise<readonly string[]> {
   const { id, state } = task;
   const cancel = `copse cancel ${id} # to give it up`;
   const byHand = () => commandByHand(context, task);
@@ -37,7 +44,9 @@ export async function nextSteps(context: LookContext, task: TaskSummary): Promis
       return [...(await withoutUnmet(context, task)), cancel];
     case 'ready':
       return [
-        ...((await hasAgent(context, task)) ? [] : otherAgents(context, task)),
+        ...((await hasAgent(context, task)) || (isOrchestrated && (await isTakenHere(context, task)))
+          ? []
+          : otherAgents(context, task)),
         ...((await lacksCommit(context, task)) ? [FIRST_COMMIT] : [`${await byHand()} # to do it yourself`]),
         cancel,
       ];
@@ -194,10 +203,6 @@ async function restart(context: LookContext, task: TaskSummary): Promise<string>
   return `${command} --command "…" # to start it again, with a command as its agent`;
 }
 
-function isForAny({ agent, requires }: TaskSummary): boolean {
-  return agent === null && requires.length === 0;
-}
-
 /** Its agent waits for a person, and has no question that `copse answer` could answer. */
 export async function answering(context: LookContext, task: TaskSummary): Promise<readonly string[]> {
   const { agents, board, node } = context;
@@ -246,16 +251,20 @@ function withAnyAgent(id: TaskId): string {
 }
 
 function otherAgents(
-  { agents, unusable = [] }: LookContext,
+  { agents, unusable = [], pendingAgents }: LookContext,
   { id, agent, requires }: TaskSummary,
 ): readonly string[] {
   return [
     ...(agent === null || agents.some(({ name }) => name === agent) ? [] : [withAnyAgent(id)]),
     ...(requires.length === 0 ? [] : [`copse edit ${id} --no-requires # to let any agent take it`]),
-    agents.length + unusable.length === 0
-      ? 'copse agents detect # to see how to install an agent'
-      : 'copse agents # to see the agents and what each can do',
+    ...(pendingAgents === undefined ? [agentsStep(agents.length + unusable.length)] : []),
   ];
+}
+
+function agentsStep(count: number): string {
+  return count === 0
+    ? 'copse agents detect # to see how to install an agent'
+    : 'copse agents # to see the agents and what each can do';
 }
 
 async function withoutUnmet(

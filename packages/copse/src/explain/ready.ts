@@ -7,11 +7,25 @@ import { anyOf } from '../kernel/text.ts';
 import { loadOtherNodes } from '../machines/act/nodes.ts';
 import type { Node } from '../machines/rules/node.ts';
 import { nodeCanTake } from '../machines/rules/offer.ts';
-import { type ScheduleFacts, Scheduler, type WaitingFor } from '../orchestrator/rules/schedule.ts';
+import {
+  NO_AGENTS,
+  type ScheduleFacts,
+  Scheduler,
+  type WaitingFor,
+  afterStart,
+} from '../orchestrator/rules/schedule.ts';
 import type { LookContext } from '../queue/context.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import { describeWaiting, startsText, unstartedText, unknownAgent, waitingStep } from './rules/waiting.ts';
+import {
+  type Lack,
+  describeWaiting,
+  startsText,
+  unacceptedAgents,
+  unknownAgent,
+  unstartedText,
+  waitingStep,
+} from './rules/waiting.ts';
 
 export interface ReadyFate {
   /** Without a full stop when it starts. */
@@ -50,7 +64,7 @@ export async function loadFates(
     const unknown =
       waiting.kind === 'agent' && isOrchestrated
         ? unknownAgent(task, here.here?.node?.facts ?? null, here.agents)
-        : null;
+        : unaccepted(context, waiting);
     fates.set(task.id, {
       text:
         unknown?.text ??
@@ -61,6 +75,11 @@ export async function loadFates(
     });
   }
   return fates;
+}
+
+function unaccepted({ pendingAgents }: LookContext, waiting: WaitingFor): Lack | null {
+  if (pendingAgents === undefined || waiting.kind !== 'agent') return null;
+  return waiting.reasons.includes(NO_AGENTS) ? unacceptedAgents(pendingAgents) : null;
 }
 
 function textOf(waiting: WaitingFor, now: Timestamp, hasOrchestrator: boolean): string {
@@ -83,14 +102,4 @@ function withItsAgents(facts: ScheduleFacts): ScheduleFacts {
     return known ?? { name: brand<AgentName>(name), capabilities, max: null };
   });
   return { ...facts, agents };
-}
-
-/** The start of an orchestrator ends a drain by a signal, and joins a node that left. */
-function afterStart(facts: ScheduleFacts): ScheduleFacts {
-  const node = facts.here?.node;
-  if (facts.here === undefined || node == null) return facts;
-  const hasEnded = node.leftAt !== null || node.drain?.by === 'signal';
-  return hasEnded
-    ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } }
-    : facts;
 }

@@ -90,7 +90,12 @@ export async function whyTask(
   const answers = question === undefined ? [] : answerCommands(question);
   const recovery =
     !isOrchestrated && (await hasLapsed(context, task)) ? ['copse orchestrate # to recover it'] : [];
-  const next = [...answers, ...recovery, ...(ready?.next ?? []), ...(await nextSteps(context, task))];
+  const next = [
+    ...answers,
+    ...recovery,
+    ...(ready?.next ?? []),
+    ...(await nextSteps(context, task, { isOrchestrated })),
+  ];
   return { kind: 'done', value: { task, because, next } };
 }
 

@@ -75,8 +75,8 @@ export interface CloneHere {
   reporting(): Promise<{ readonly reports: Reports; readonly artifacts: Artifacts }>;
   /** Of all that Copse knows, installed or not. */
   agentPrograms(): Promise<readonly InstalledProgram[]>;
-  /** Its copse.yml in the checkout, or as a person accepted it. */
-  configFile(which: 'present' | 'accepted'): ConfigFile;
+  /** Its copse.yml in the main checkout, as a person accepted it, or in the worktree around the caller. */
+  configFile(which: 'present' | 'accepted' | 'around'): ConfigFile;
   /** Mistakes in schedules and sources that the schema of copse.yml cannot see. */
   intakeProblems(config: Config): Promise<readonly string[]>;
   pendingSettings(): Promise<PendingSettings>;
@@ -120,6 +120,8 @@ export interface PendingSettings {
   }[];
   /** No person has accepted anything here yet. */
   readonly isFirst: boolean;
+  /** There is a file that decides what Copse runs. */
+  readonly hasFiles: boolean;
   /** Another one for other contents. */
   readonly version: string;
   /** Accepts exactly these contents. */

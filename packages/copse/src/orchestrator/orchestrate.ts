@@ -24,7 +24,7 @@ import { NodeDuty, type NodeNow } from './node-duty.ts';
 import { decideHandOvers, drainReason } from './rules/drain.ts';
 import type { QueueCause } from '../queue/rules/hand-back.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
-import { type Placement, Scheduler } from './rules/schedule.ts';
+import { type Placement, Scheduler, afterStart } from './rules/schedule.ts';
 import type { Task, TaskSummary } from '../tasks/rules/task.ts';
 import type { Outcome } from '../board/context.ts';
 import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
@@ -183,11 +183,12 @@ export class Orchestrator {
     });
   }
 
-  /** What the next pass would start, and why the other ready tasks wait. Changes nothing. */
+  /** What the first pass after a start would start, and why the other ready tasks wait. Changes nothing. */
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
     const running = await observeRunning(this.#context, this.#leaseAges);
-    const schedule = await this.#schedule(running, await this.#repositories.landings());
+    const facts = await scheduleFacts(this.#context, running, await this.#repositories.landings());
+    const schedule = new Scheduler(afterStart(facts), this.#context.policy.orchestration);
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }

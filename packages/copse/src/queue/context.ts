@@ -12,7 +12,7 @@ import type { Timer } from '../kernel/clock.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { Forge } from '../review/port.ts';
 import type { Merging, Resolving } from './ports/merging.ts';
-import type { UnusableAgent } from '../orchestrator/rules/schedule.ts';
+import type { PendingAgents, UnusableAgent } from '../orchestrator/rules/schedule.ts';
 import type { Intake } from '../intake/ports/intake.ts';
 import type { Source, SourceMemories } from '../intake/port.ts';
 import { type PlacedTask, repositoryOf } from '../tasks/rules/repository.ts';
@@ -39,6 +39,7 @@ export interface RunContext extends WorkspaceContext {
   readonly agents: readonly EffectiveAgent[];
   /** Agents of copse.yml that cannot run here. */
   readonly unusable?: readonly UnusableAgent[];
+  readonly pendingAgents?: PendingAgents | undefined;
   /** Of `--command`: the only agent, and only for this command. */
   readonly agentCommand?: string;
   /** Absent: nothing comes in here but by commands. */
@@ -97,6 +98,7 @@ export interface LookContext
       | 'agents'
       | 'agentCommand'
       | 'unusable'
+      | 'pendingAgents'
       | 'clock'
       | 'disk'
       | 'landing'

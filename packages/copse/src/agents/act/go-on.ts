@@ -11,6 +11,7 @@ import { type Outcome, change } from '../../board/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
+import { isForAny } from '../../queue/act/continue-steps.ts';
 import type { RunContext } from '../../queue/context.ts';
 
 export interface GoneOn {
@@ -67,7 +68,7 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   const wrong = refuseUnlessAllowed(task, request.kind);
   if (wrong) return wrong;
   const agent = await agentFor(context, task);
-  if (agent === undefined) return refuseWithoutAgent(context, task);
+  if (agent === undefined) return refuseWithoutAgent(context, task, withCommand(id, request));
   // Continues from the target. A worktree that cannot be removed is used again.
   if (task.state.status === 'done') await removeWorkspace(context, id, { by: 'landing' });
   const begun = await beginAttempt(context, id, agent, request);
@@ -76,10 +77,26 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   return { kind: 'done', value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
 }
 
-async function refuseWithoutAgent(context: RunContext, task: Task): Promise<Refused> {
+/** A command that was given to an orchestrator is unknown to this process. */
+function withCommand(id: TaskId, request: BeginRequest): string | null {
+  const text =
+    request.kind === 'resume' ? request.message : request.kind === 'restart' ? request.answer : undefined;
+  if (text === undefined) return null;
+  const said = text === null ? '' : request.kind === 'resume' ? ' --message "…"' : ' --answer "…"';
+  return `copse ${request.kind} ${id}${said} --command "…" # with a command as its agent`;
+}
+
+async function refuseWithoutAgent(
+  context: RunContext,
+  task: Task,
+  byCommand: string | null = null,
+): Promise<Refused> {
   const byHand = await commandByHand(context, task);
   const lack = lackOfAgents(context);
-  if (lack !== null) return refused('invalid', `${task.id} cannot start. ${lack.text}`, lack.command, byHand);
+  if (lack !== null) {
+    const commands = byCommand !== null && isForAny(task) ? [byCommand, byHand] : [byHand];
+    return refused('invalid', `${task.id} cannot start. ${lack.text}`, lack.command, ...commands);
+  }
   const reason =
     describeUntaken(task, context.agents, []) ?? 'This machine lacks something that it requires.';
   return refused('invalid', `${task.id} cannot start. ${reason}`, `copse why ${task.id}`, byHand);

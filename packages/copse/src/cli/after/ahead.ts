@@ -5,6 +5,7 @@ import { configOf, nodeHere, requireRepository } from '../../compose/open.ts';
 import { type Ahead, type AheadFacts, aheadOf } from '../../explain/rules/ahead.ts';
 import { describeUntaken, heldHere, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Config } from '../../config/schema.ts';
+import type { NodeFacts } from '../../machines/rules/node.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { Cli } from '../invocation.ts';
@@ -28,17 +29,21 @@ async function loadAhead(cli: Cli, policy: Policy, task: TaskSummary): Promise<A
   const { agentsOf } = await import('../../compose/run/agents.ts');
   const repository = requireRepository(cli);
   const config = await configOf(repository);
-  const { usable, unusable } = await agentsOf(config, cli, repository.configFolder);
+  const { usable, unusable, pendingAgents } = await agentsOf(config, cli, repository.configFolder);
   const isHere = await isOrchestrated(cli);
+  // Such as that of its --command.
+  const started =
+    isHere && usable.length === 0 && task.state.status === 'ready' ? await startedHere(cli) : [];
+  const agents = [...usable, ...started];
   return aheadOf(task, {
     isOrchestrated: isHere,
     elsewhere: isHere ? [] : await elsewhereFor(cli, task),
     pollIntervalMs: policy.orchestration.pollIntervalMs,
-    noAgents: lackOfAgents({ agents: usable, unusable }),
+    noAgents: lackOfAgents({ agents, unusable, pendingAgents }),
     waits: await waitFor(cli, task, config.landing),
     held: await heldFor(cli, task, usable),
     ...(await startFor(cli, task)),
-    untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, usable, unusable),
+    untaken: (await isTakenByNode(cli, task)) ? null : describeUntaken(task, agents, unusable),
   });
 }
 
@@ -80,6 +85,15 @@ async function heldFor(
   if (task.state.status !== 'ready') return null;
   const here = nodeHere(requireRepository(cli));
   return withBoard(cli, async ({ board }) => heldHere(task, await board.get('node', here), agents));
+}
+
+/** The agents that the orchestrator of this machine was started with. */
+async function startedHere(cli: Cli): Promise<NodeFacts['capabilities']['agents']> {
+  const here = nodeHere(requireRepository(cli));
+  return withBoard(
+    cli,
+    async ({ board }) => (await board.get('node', here))?.facts?.capabilities.agents ?? [],
+  );
 }
 
 /** Other nodes that can start it now, or that lead queues. */

@@ -1,6 +1,7 @@
 /**
  * Which orchestrators, servers and runners of this clone are running. An orchestrator holds the lock `orchestrator-<pid>` and a server
- * `server-<pid>`, which the system releases when it dies; a runner has a file that names its process.
+ * `server-<pid>`, which the system releases when it dies; a runner has a file that names its process. An orchestrator that
+ * was told to end also holds `ending-<pid>`.
  */
 
 import type { StoppedRunner } from '../../agents/ports/runners.ts';
@@ -15,7 +16,7 @@ import { namesIn } from '../../kernel/system/names-in.ts';
 import { counted } from '../../kernel/text.ts';
 import { isAlive } from '../../processes/identity.ts';
 
-type LongRunning = 'orchestrator' | 'server';
+type LongRunning = 'orchestrator' | 'server' | 'ending';
 
 export function asOrchestrator<T>(home: string, work: () => Promise<T>): Promise<T> {
   return whileKnown(home, 'orchestrator', work);
@@ -23,6 +24,18 @@ export function asOrchestrator<T>(home: string, work: () => Promise<T>): Promise
 
 export function asServer<T>(home: string, work: () => Promise<T>): Promise<T> {
   return whileKnown(home, 'server', work);
+}
+
+/**
+ * For an orchestrator that was told to end: `work` gets the processes of the orchestrators that stay. Of two that are told
+ * at the same time, at least one sees none.
+ */
+export function whileEnding<T>(home: string, work: (staying: readonly number[]) => Promise<T>): Promise<T> {
+  return whileKnown(home, 'ending', async () => {
+    const ending = await runningPids(home, 'ending');
+    const orchestrators = await runningPids(home, 'orchestrator');
+    return work(orchestrators.filter((pid) => pid !== process.pid && !ending.includes(pid)));
+  });
 }
 
 async function whileKnown<T>(home: string, kind: LongRunning, work: () => Promise<T>): Promise<T> {

@@ -2,17 +2,33 @@
 
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { splitInstall } from '../../explain/rules/reason.ts';
+import { lackOfAgents } from '../../explain/rules/waiting.ts';
+import { named, shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import type { HealthCheck } from '../../operations/access.ts';
-import { type Repository, type Surroundings, configOf, findRepository } from '../open.ts';
+import { isOrchestratedAt } from '../board/who-runs.ts';
+import {
+  type Repository,
+  type Surroundings,
+  configOf,
+  findRepository,
+  nodeHere,
+  openContext,
+} from '../open.ts';
 import type { Confinement } from '../run/confinement.ts';
 import { fine, missing, problem } from './health-check.ts';
 
 /** Agents that copse.yml names and that cannot run here are a fault; no agent at all is none, because people work by hand too. */
 export async function checkAgents(from: Surroundings, found: Repository): Promise<readonly HealthCheck[]> {
   const { agentsOf, lookForAgent } = await import('../run/agents.ts');
-  const { usable, unusable } = await agentsOf(await configOf(found), from, found.configFolder);
+  const { usable, unusable, pendingAgents } = await agentsOf(await configOf(found), from, found.configFolder);
   if (usable.length + unusable.length === 0) {
+    const started = await startedHere(from, found);
+    if (started.length > 0)
+      return [fine('agents', `the running orchestrator was started with the agent ${shown(named(started))}`)];
+    const lack = lackOfAgents({ agents: usable, pendingAgents });
+    if (pendingAgents !== undefined && lack !== null)
+      return [missing('agents', lack.text.charAt(0).toLowerCase() + lack.text.slice(1, -1), lack.command)];
     const remedy = 'copse agents detect # to see how to install one';
     return [
       missing(
@@ -37,6 +53,18 @@ export async function checkAgents(from: Surroundings, found: Repository): Promis
       : [fine('agents', `${unchecked}: a shell runs the command; its program was not checked`)]),
     ...unusable.map(({ reason }) => unable('agents', reason)),
   ];
+}
+
+/** Agents of the orchestrator that runs on this machine, such as that of its `--command`. */
+async function startedHere(from: Surroundings, found: Repository): Promise<readonly string[]> {
+  if (!(await isOrchestratedAt(found.home))) return [];
+  const { board } = await openContext(from);
+  try {
+    const node = await board.get('node', nodeHere(found));
+    return (node?.facts?.capabilities.agents ?? []).map(({ name }) => name);
+  } finally {
+    await board.close();
+  }
 }
 
 /** Where a reason ends with a command that installs a program, that command is the remedy. */

@@ -66,7 +66,7 @@ async function nodes(from: Surroundings, context: Context): Promise<readonly Hea
   const names = known.map(({ node, silentMs }) => {
     const state = [
       ...(node.id === here ? ['this machine'] : []),
-      ...(node.drain === null ? [] : ['drains']),
+      ...(node.drain === null ? [] : ['draining']),
       ...(isHeard(silentMs, most) ? [] : [silenceText(silentMs)]),
       ...(Math.abs(node.clockOffsetMs ?? 0) < CLOCK_MS ? [] : [offsetText(node.clockOffsetMs ?? 0)]),
     ];

@@ -2,6 +2,7 @@
 
 import type { CloneHere } from '../../operations/access.ts';
 import { accept, loadPending, readPower } from '../accepted.ts';
+import { filesIn } from '../../git/accepted/files.ts';
 import { type Surroundings, requireRepository } from '../open.ts';
 
 type SetupHere = Pick<
@@ -12,7 +13,10 @@ type SetupHere = Pick<
 export function setupOf(surroundings: Surroundings, ring: (() => void) | undefined): SetupHere {
   const repository = () => requireRepository(surroundings);
   return {
-    configFile: (which) => readPower(repository(), which).read('copse.yml'),
+    configFile: (which) =>
+      which === 'around'
+        ? filesIn(repository().top).read('copse.yml')
+        : readPower(repository(), which).read('copse.yml'),
     intakeProblems: async ({ agents, sources }) => {
       const { scheduleProblems, sourceProblems } = await import('../run/schedule-problems.ts');
       return [...(await scheduleProblems({ agents })), ...sourceProblems({ agents, sources })];
@@ -22,7 +26,8 @@ export function setupOf(surroundings: Surroundings, ring: (() => void) | undefin
       const pending = await loadPending(repository());
       const { changes, isFirst, present } = pending;
       const version = createHash('sha256').update(JSON.stringify(present)).digest('hex');
-      return { changes, isFirst, version, accept: () => accept(repository(), pending) };
+      const hasFiles = Object.values(present.files).some((text) => text !== null);
+      return { changes, isFirst, hasFiles, version, accept: () => accept(repository(), pending) };
     },
     acceptRemotes: async () => {
       const { acceptRemotes } = await import('../on-demand.ts');

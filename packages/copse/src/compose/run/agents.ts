@@ -9,11 +9,14 @@ import {
 } from '../../agents/runtimes/installed.ts';
 import { type ProgramLook, lookForProgram } from '../../agents/runtimes/command/program.ts';
 import { type Surroundings, findRepository } from '../open.ts';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { loadPending } from '../accepted.ts';
 import { baseHasFile } from '../../git/refs/base-has-file.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { cloneTo, placeOf } from '../../git/directory/elsewhere.ts';
+import type { PendingAgents } from '../../orchestrator/rules/schedule.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { outsideOf } from '../../git/directory/work-tree.ts';
@@ -27,6 +30,8 @@ export interface KnownAgents {
   readonly usable: readonly EffectiveAgent[];
   /** Agents that cannot run here, each with a sentence. */
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
+  /** There is none, but a copse.yml that is not accepted has some. */
+  readonly pendingAgents?: PendingAgents;
 }
 
 /** With `clones`, repositories of agents that may be cloned are. `isGiven`: a person gave the command just now. */
@@ -55,7 +60,18 @@ export async function agentsOf(
     if (reason === null) usable.push(complete);
     else unusable.push({ name: agent.name, reason });
   }
-  return { usable, unusable };
+  if (all.length > 0) return { usable, unusable };
+  const pendingAgents = await agentsToAccept(root);
+  return { usable, unusable, ...(pendingAgents !== undefined && { pendingAgents }) };
+}
+
+async function agentsToAccept(root: string): Promise<PendingAgents | undefined> {
+  const repository = existsSync(path.join(root, 'copse.yml')) ? findRepository(root) : undefined;
+  if (repository === undefined) return undefined;
+  const { changes, isFirst } = await loadPending(repository);
+  const change = changes.find(({ name, now }) => name === 'copse.yml' && now !== null);
+  if (isFirst || change === undefined || !/^(["']?)agents\1\s*:/m.test(change.now ?? '')) return undefined;
+  return change.problem === null ? 'to_accept' : 'to_correct';
 }
 
 /** Why the agent cannot work in its `working_directory`, or null. */

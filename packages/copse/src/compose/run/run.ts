@@ -134,7 +134,7 @@ function partsOf(
   { repository, surroundings, options, settings }: PartsSurroundings,
 ): OpenParts {
   const { home, node } = workspaces;
-  const { agents, unusable, landing, finish, board } = settings;
+  const { agents, unusable, pendingAgents, landing, finish, board } = settings;
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const confined = checksIn(settings.checks, repository, workspaces, surroundings);
   const resolving = resolvingOf(dir, landing, { policy, confined });
@@ -175,6 +175,7 @@ function partsOf(
     agents,
     ...(options.command !== undefined && { agentCommand: options.command }),
     unusable,
+    pendingAgents,
     sourceMemories,
     sources: sourcesOf(settings.sources, {
       dir,
@@ -199,7 +200,7 @@ function partsOf(
 /** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
-type RunSettings = Pick<RunContext, 'agents' | 'intake' | 'landing' | 'finish'> &
+type RunSettings = Pick<RunContext, 'agents' | 'pendingAgents' | 'intake' | 'landing' | 'finish'> &
   Pick<OpenRun, 'unusable'> & {
     readonly board: string | undefined;
     readonly checks: ChecksConfinement;
@@ -221,10 +222,11 @@ async function settingsFor(
   }
   const written = await configOf(repository);
   const config = await withCommand(written, command);
-  const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder, {
+  const known = await agentsOf(config, surroundings, repository.configFolder, {
     clones: asNode,
     isGiven: command !== undefined,
   });
+  const { usable: agents, unusable, pendingAgents } = known;
   const { finish, board } = config;
   // Its schedules keep their sources, also while another agent works here.
   const sources = sourceDefinitions(written);
@@ -232,7 +234,8 @@ async function settingsFor(
   const checks = { landing, agents: Object.values(config.agents), board };
   // With another agent than those of copse.yml, their schedules are not this process's.
   const intake = command === undefined ? await intakeOf(config) : undefined;
-  return { agents, unusable, landing, finish, board, checks, sources, ...(intake && { intake }) };
+  const usual = { agents, unusable, pendingAgents, landing, finish };
+  return { ...usual, board, checks, sources, ...(intake && { intake }) };
 }
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

@@ -54,10 +54,13 @@ export function readYaml(text: string): Reading {
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false, stringKeys: true });
   const faults = [...document.errors, ...document.warnings];
   if (faults.length > 0) {
-    const misreadings = faults.map(({ code, message, pos }): Misreading => {
-      const { line, column } = placeAt(pos[0]);
-      return { path: [], message: explainFault(code, message), line, column };
-    });
+    const misreadings = faults
+      .map(({ code, message, pos }): Misreading => {
+        const { line, column } = placeAt(pos[0]);
+        return { path: [], message: explainFault(code, message), line, column };
+      })
+      // After the first fault of a line, the parser reports what follows from it.
+      .filter(({ line }, at, all) => all.findIndex((one) => one.line === line) === at);
     return { value: undefined, misreadings, placeOfKey: () => START, placeOfValue: () => START };
   }
   return new YamlReader(document, placeAt).read();
@@ -183,6 +186,8 @@ function explainFault(code: string, message: string): string {
     case 'NON_STRING_KEY':
       return 'a key must be plain text';
     case 'BLOCK_AS_IMPLICIT_KEY':
+      if (/block sequence/i.test(message))
+        return 'a list item (-) cannot follow keys: write keys only, or list items only';
       return 'a mapping cannot begin here: put it on a line of its own, or put text that contains ": " in quotes';
     case 'BAD_INDENT':
     case 'MISSING_CHAR': {

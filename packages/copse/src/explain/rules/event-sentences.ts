@@ -145,7 +145,7 @@ const clauses: { readonly [T in EventType]: (event: EventOf<T>) => string } = {
   'node.joined': ({ id, name }) => `node ${name} (${id}) joined`,
   'node.changed': ({ id }) => `node ${id} told what it can do`,
   'node.renamed': ({ id, name }) => `node ${id} is called ${name} now`,
-  'node.drained': ({ id, withinMs }) => `node ${id} drains within ${spanText(withinMs)}`,
+  'node.drained': ({ id, withinMs }) => `node ${id} is draining, within ${spanText(withinMs)}`,
   'node.resumed': ({ id }) => `node ${id} takes work again`,
   'node.left': ({ id }) => `node ${id} left`,
   'resource.taken': ({ id, holder }) => `${holder} holds ${resourceName(id)}`,

@@ -5,6 +5,8 @@ import { named } from '../../kernel/text.ts';
 interface PendingFile {
   readonly name: string;
   readonly before: string | null;
+  /** Null: it was deleted. */
+  readonly now: string | null;
   /** Why it cannot be accepted as it is. */
   readonly problem: string | null;
 }
@@ -21,6 +23,8 @@ export function pendingText({ changes }: { readonly changes: readonly PendingFil
   }
   if (changes.every(({ before }) => before === null))
     return `${names} ${changes.length === 1 ? 'is' : 'are'} new; Copse does not use ${changes.length === 1 ? 'it' : 'them'} yet.`;
+  if (changes.every(({ now }) => now === null))
+    return `${names} ${changes.length === 1 ? 'was' : 'were'} deleted; Copse still uses the accepted version.`;
   return `${names} changed; Copse still uses the accepted version.`;
 }
 

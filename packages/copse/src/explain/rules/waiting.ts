@@ -9,6 +9,7 @@ import { agentCanTake } from '../../machines/rules/offer.ts';
 import { splitRemark } from '../../kernel/shell.ts';
 import {
   NO_AGENTS,
+  type PendingAgents,
   type UnusableAgent,
   type WaitingFor,
   whyNone,
@@ -34,14 +35,29 @@ export interface Lack {
 export function lackOfAgents({
   agents,
   unusable = [],
+  pendingAgents,
 }: {
   readonly agents: readonly unknown[];
   readonly unusable?: readonly unknown[];
+  readonly pendingAgents?: PendingAgents | undefined;
 }): Lack | null {
   if (agents.length > 0) return null;
+  if (pendingAgents !== undefined) return unacceptedAgents(pendingAgents);
   return unusable.length > 0
     ? { text: 'None of the agents in copse.yml can run here.', command: 'copse doctor' }
     : { text: 'No agent is installed or configured.', command: 'copse agents detect' };
+}
+
+export function unacceptedAgents(are: PendingAgents): Lack {
+  return are === 'to_accept'
+    ? {
+        text: 'The agents are in a copse.yml that you have not accepted.',
+        command: 'copse config accept',
+      }
+    : {
+        text: 'The agents are in a copse.yml that you have not accepted, and that has mistakes.',
+        command: 'copse config check',
+      };
 }
 
 /** Null when an agent can take it. */
@@ -62,7 +78,7 @@ function untakenText(reasons: readonly string[]): string {
   return `No agent can take it: ${clauses.join('; ')}.`;
 }
 
-const DRAINS = 'This machine drains and starts no new tasks.';
+const IS_DRAINING = 'This machine is draining and starts no new tasks.';
 
 /** The command that ends the wait; null when there is none, or several. */
 export function waitingStep(waiting: WaitingFor): string | null {
@@ -121,7 +137,7 @@ export function heldHere(
   agents: readonly NamedAgent[],
 ): Lack | null {
   if (node === undefined) return null;
-  if (node.drain !== null) return { text: DRAINS, command: resumeNode(node.name) };
+  if (node.drain !== null) return { text: IS_DRAINING, command: resumeNode(node.name) };
   return unknownAgent(task, node.facts, agents);
 }
 
@@ -142,7 +158,7 @@ export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
     case 'moved':
       return `Only node ${waiting.to.name} takes it, because it was moved there (copse move).`;
     case 'draining':
-      return DRAINS;
+      return IS_DRAINING;
     case 'agent':
       return untakenText(waiting.reasons);
     case 'area':

@@ -233,7 +233,7 @@ export function decideResumeNode(node: Node, at: Timestamp): Decision<NodeEvent>
   if (node.drain === null)
     return refused(
       'wrong_status',
-      `Cannot resume node ${node.name}: it does not drain.`,
+      `Cannot resume node ${node.name}: it is not draining.`,
       `copse node show ${node.name}`,
     );
   return decided({ type: 'node.resumed', id: node.id, at });

@@ -39,7 +39,7 @@ export function nodeCanTake(
 ): TakeDecision {
   const { id, name, leftAt, drain, facts } = node;
   if (leftAt !== null) return cannot(`node ${name} left`);
-  if (drain !== null) return cannot(`node ${name} drains`);
+  if (drain !== null) return cannot(`node ${name} is draining`);
   if (task.moveTo != null && task.moveTo.node !== id)
     return cannot(`it was moved to node ${task.moveTo.name}`);
   if (facts === null) return cannot(`node ${name} did not say what it can do`);

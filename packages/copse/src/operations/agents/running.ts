@@ -1,6 +1,7 @@
 import { openQuestionOf } from '../../agents/act/answer.ts';
 import { LeaseAges, observeRunning } from '../../agents/act/observe.ts';
 import { questionView } from '../../explain/question.ts';
+import { type Lack, lackOfAgents } from '../../explain/rules/waiting.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { time } from '../../kernel/time.ts';
 import { isNothing } from '../../kernel/usage.ts';
@@ -14,6 +15,10 @@ export interface AgentsNow {
   /** Those that this machine can start. */
   readonly agents: readonly ConfiguredAgent[];
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
+  /** Why there is none; null when there is one. */
+  readonly lack: Lack | null;
+  /** Names of the agents that the running orchestrator was started with, if this machine has none of its own. */
+  readonly started: readonly string[];
   readonly at: Timestamp;
 }
 
@@ -27,7 +32,10 @@ export async function act(access: Access): Promise<AgentsNow> {
     const running = await loadRunning(context);
     const delayed = await context.board.tasks({ statuses: ['ready'], delayedAt: at, order: 'urgent' });
     const { unusable = [] } = context;
-    return { running, limited: limitedAt(delayed, at), agents: agentsOf(context), unusable, at };
+    const lack = lackOfAgents(context);
+    const started = lack !== null && (await access.here.isOrchestrated()) ? await startedHere(context) : [];
+    const agents = agentsOf(context);
+    return { running, limited: limitedAt(delayed, at), agents, unusable, lack, started, at };
   });
 }
 
@@ -42,6 +50,11 @@ export function view({ running, limited, agents, unusable }: AgentsNow) {
     agents,
     unusable,
   };
+}
+
+/** Such as the agent of its `--command`. */
+async function startedHere({ board, node }: LookContext): Promise<readonly string[]> {
+  return ((await board.get('node', node))?.facts?.capabilities.agents ?? []).map(({ name }) => name);
 }
 
 async function loadRunning(context: LookContext) {

@@ -28,5 +28,5 @@ export function decideHandOvers(
 }
 
 export function drainReason({ name }: Pick<Node, 'name'>): string {
-  return `node ${name} drains`;
+  return `node ${name} is draining`;
 }

@@ -32,6 +32,9 @@ export interface UnusableAgent {
   readonly reason: string;
 }
 
+/** The repository has no agent, but a copse.yml that is not accepted has some; it has no mistakes, or it has some. */
+export type PendingAgents = 'to_accept' | 'to_correct';
+
 /** A task in progress or in the queue: its areas are taken. */
 export interface BusyTask {
   readonly id: TaskId;
@@ -54,6 +57,16 @@ export interface ScheduleFacts {
   /** Null when the system does not say. */
   readonly freeMemoryBytes: number | null;
   readonly freeDiskBytes: number | null;
+}
+
+/** The start of an orchestrator ends a drain by a signal, and joins a node that left. */
+export function afterStart(facts: ScheduleFacts): ScheduleFacts {
+  const node = facts.here?.node;
+  if (facts.here === undefined || node == null) return facts;
+  const hasEnded = node.leftAt !== null || node.drain?.by === 'signal';
+  return hasEnded
+    ? { ...facts, here: { ...facts.here, node: { ...node, leftAt: null, drain: null } } }
+    : facts;
 }
 
 type PlaceableTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent' | 'moveTo'> &

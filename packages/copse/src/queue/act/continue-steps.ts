@@ -2,6 +2,7 @@
 
 import { type AgentName, type TaskId, brand } from '../../kernel/ids.ts';
 import { shellWord } from '../../kernel/shell.ts';
+import type { NodeFacts } from '../../machines/rules/node.ts';
 import { agentCanTake } from '../../machines/rules/offer.ts';
 import type { Task, TaskSummary } from '../../tasks/rules/task.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -15,7 +16,9 @@ export async function continuing(
   const { id } = task;
   const yourself = untilFinished(`${await commandByHand(context, task)} # to continue yourself`, id);
   const byAgent = `copse resume ${id}${sameCommand(context)} # to let its agent continue`;
-  return (await hasAgent(context, task)) ? [byAgent, yourself] : [yourself];
+  if (await hasAgent(context, task)) return [byAgent, yourself];
+  const byCommand = `copse resume ${id} --command "…" # to continue with a command as its agent`;
+  return isForAny(task) ? [yourself, byCommand] : [yourself];
 }
 
 export async function commandByHand(
@@ -37,11 +40,31 @@ export async function hasAgent(
   { agents, board, node }: Pick<LookContext, 'agents' | 'board' | 'node'>,
   task: Pick<TaskSummary, 'agent' | 'requires'>,
 ): Promise<boolean> {
-  const offering = (await board.get('node', node))?.facts ?? null;
+  return canOneTake(task, agents, (await board.get('node', node))?.facts ?? null);
+}
+
+function canOneTake(
+  task: Pick<TaskSummary, 'agent' | 'requires'>,
+  agents: readonly { readonly name: string; readonly capabilities: readonly string[] }[],
+  facts: NodeFacts | null,
+): boolean {
   return agents.some(({ name, capabilities }) => {
     const agent = { name: brand<AgentName>(name), capabilities };
-    return agentCanTake(task, agent, offering).kind === 'can';
+    return agentCanTake(task, agent, facts).kind === 'can';
   });
+}
+
+export function isForAny({ agent, requires }: Pick<TaskSummary, 'agent' | 'requires'>): boolean {
+  return agent === null && requires.length === 0;
+}
+
+/** By an agent that the orchestrator of this machine was started with, such as that of its `--command`. */
+export async function isTakenHere(
+  { board, node }: Pick<LookContext, 'board' | 'node'>,
+  task: TaskSummary,
+): Promise<boolean> {
+  const told = (await board.get('node', node))?.facts ?? null;
+  return canOneTake(task, told?.capabilities.agents ?? [], told);
 }
 
 /** `copse merge` refuses a task that a person holds. */

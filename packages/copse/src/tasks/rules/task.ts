@@ -188,7 +188,7 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   handoff: 'its agent handed over to a fresh conversation',
   outdated: 'its runner stopped: its Copse was older than the board',
   cut_off: 'its runner stopped: it could not reach the board',
-  drained: 'the node that ran it drains',
+  drained: 'the node that ran it was draining',
   moved: 'it was moved to another node',
   head_lost: 'its finished commit was only on a machine that is gone',
 };

@@ -282,13 +282,17 @@ function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: Remova
       ? `${named(process)} runs in its worktree`
       : terminal !== undefined
         ? `its terminal ${shown(terminal)} is open`
-        : 'a session holds the task';
+        : null;
   const next = [
     `copse cleanup ${task} --force # to stop its agent and remove its worktree`,
     `copse show ${task} # to look at it first`,
   ] as const;
   const hint = request.by === 'person' ? '' : ' Copse tries again later.';
-  return refuse('agent_alive', `The agent of ${task} is still running: ${what}.${hint}`, ...next);
+  const is =
+    what === null
+      ? `An agent of ${task} is starting or running.`
+      : `The agent of ${task} is still running: ${what}.`;
+  return refuse('agent_alive', `${is}${hint}`, ...next);
 }
 
 /**

@@ -5,7 +5,7 @@ import { questionLines } from '../../../explain/question.ts';
 import { age, times, usageText } from '../../../explain/rules/amounts.ts';
 import { splitInstall } from '../../../explain/rules/reason.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
-import { shown } from '../../../kernel/text.ts';
+import { named, shown } from '../../../kernel/text.ts';
 import {
   type AgentsNow,
   type LimitedTask,
@@ -91,8 +91,8 @@ function printLimited(output: Output, limited: readonly LimitedTask[], now: Time
   output.line();
 }
 
-function printAgents(output: Output, { agents, unusable }: AgentsNow): void {
-  output.line(output.style('bold', `Agents (${agents.length})`));
+function printAgents(output: Output, { agents, unusable, lack, started }: AgentsNow): void {
+  output.line(output.style('bold', `Agents (${countText(agents.length, unusable.length)})`));
   for (const agent of agents) {
     const limits = [
       agent.max === null ? '' : `at most ${agent.max} at once`,
@@ -106,8 +106,18 @@ function printAgents(output: Output, { agents, unusable }: AgentsNow): void {
     printProse(output, `    ${output.style('yellow', shown(found))}`, 6);
     if (install !== null) printSteps(output, [install]);
   }
-  if (agents.length === 0 && unusable.length === 0)
-    output.line('    No agent is installed or configured. Try: copse agents detect');
+  if (agents.length > 0 || unusable.length > 0) return;
+  if (started.length > 0)
+    printProse(
+      output,
+      `    The running orchestrator was started with the agent ${shown(named(started))}.`,
+      6,
+    );
+  else if (lack !== null) output.line(`    ${lack.text} Try: ${lack.command}`);
+}
+
+function countText(usable: number, unusable: number): string {
+  return unusable === 0 ? String(usable) : `${usable} of ${usable + unusable} can run here`;
 }
 
 /** Which agent programs are installed, in which version, and whether they start. */

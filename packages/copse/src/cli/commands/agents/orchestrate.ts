@@ -62,7 +62,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     for (const { reason } of unusable) cli.output.note(shown(reason));
     const lack = lackOfAgents(context);
     if (lack !== null) {
-      await refuseUnaccepted(cli);
+      await refuseUnaccepted(cli, unusable.length > 0);
       const again = `copse orchestrate${options.dryRun ? ' --dry-run' : ''} --command "…"`;
       fail('invalid', lack.text, lack.command, `${again} # with a command as the agent`);
     }
@@ -86,12 +86,20 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 }
 
 /** The agent that is missing may be in a copse.yml that is not accepted yet. */
-async function refuseUnaccepted(cli: Cli): Promise<void> {
+async function refuseUnaccepted(cli: Cli, hasUnusable: boolean): Promise<void> {
   const { changes, isFirst } = await loadPending(requireRepository(cli));
-  if (isFirst || !changes.some(({ name, now }) => name === 'copse.yml' && now !== null)) return;
+  const change = changes.find(({ name, now }) => name === 'copse.yml' && now !== null);
+  if (isFirst || change === undefined) return;
+  const accepted = hasUnusable ? 'none of the agents in the accepted copse.yml can run here, and ' : '';
+  if (change.problem !== null)
+    fail(
+      'invalid',
+      `No agent can start: ${accepted}the new or changed copse.yml has mistakes.`,
+      'copse config check',
+    );
   fail(
     'invalid',
-    'No agent can start: Copse does not use the new or changed copse.yml before you accept it.',
+    `No agent can start: ${accepted}Copse does not use the new or changed copse.yml before you accept it.`,
     PENDING_REMEDY,
   );
 }
@@ -200,8 +208,15 @@ async function printBegin(
   const name = (await board.get('node', node))?.name ?? node;
   if (!untilIdle) output.line(`Orchestrator runs on node ${shown(name)}. Ctrl+C stops it; agents go on.`);
   const others = (await whoRuns(home)).orchestrators.filter((pid) => pid !== process.pid);
-  if (others.length > 0)
-    output.line(`Another orchestrator runs here already (process ${others.join(', ')}).`);
+  if (others.length > 0) printProse(output, besideText(others), 2);
+}
+
+function besideText(others: readonly number[]): string {
+  const [runs, ended] =
+    others.length === 1
+      ? [`Another orchestrator runs here (process ${others[0]})`, 'that one ends']
+      : [`Other orchestrators run here (processes ${others.join(', ')})`, 'they end'];
+  return `${runs}. They share the work; when ${ended}, this one goes on with all of it.`;
 }
 
 async function printEnd(

@@ -1,9 +1,12 @@
 /**
  * SIGTERM, as `systemctl stop` and the stop of a container send it: the first drains the node and ends the orchestrator when
  * its agents have ended, at the latest at the deadline; the second hands running work over now. Ctrl+C is SIGINT, which leaves
- * the agents running.
+ * the agents running. If another orchestrator of this clone stays, SIGTERM is as Ctrl+C: the node goes on.
  */
 
+import { once } from 'node:events';
+
+import { whileEnding } from '../../../compose/board/who-runs.ts';
 import { drainNode } from '../../../machines/act/nodes.ts';
 import type { Orchestrator } from '../../../orchestrator/orchestrate.ts';
 import { spanText } from '../../../kernel/time.ts';
@@ -72,20 +75,42 @@ export function drainOnSignal(
       }
     }
   };
-  terms.obey((signals) => {
-    // A third one: the second could not be obeyed.
-    if (signals > 2 || (signals === 2 && isAway())) return stop.abort();
+  const drain = (signals: number): void => {
     const withinMs = signals === 1 ? context.policy.nodes.drainMs : 0;
     orchestrator.drain(withinMs);
     tell(signals === 1 ? drainText(withinMs, hasAgents()) : stopText(hasAgents()));
     // So that the other nodes know. Without the board, this orchestrator drains all the same.
     void recordDrain(withinMs);
+  };
+  const mayLeave = async (): Promise<boolean> => {
+    const { promise: isLeaving, resolve } = Promise.withResolvers<boolean>();
+    const ended = whileEnding(context.home, async (staying) => {
+      resolve(staying.length > 0);
+      if (!closed.signal.aborted) await once(closed.signal, 'abort');
+    });
+    // Without the locks it is not known whether another one stays.
+    ended.catch(() => resolve(false));
+    return isLeaving;
+  };
+  let leaving: Promise<boolean> | undefined;
+  const endOrDrain = async (signals: number): Promise<void> => {
+    leaving ??= mayLeave();
+    if (!(await leaving)) return drain(signals);
+    if (signals === 1) tell(LEAVES);
+    stop.abort();
+  };
+  terms.obey((signals) => {
+    // A third one: the second could not be obeyed.
+    if (signals > 2 || (signals === 2 && isAway())) return stop.abort();
+    void endOrDrain(signals);
   });
   return {
     state: () => (terms.count === 0 ? 'no' : terms.count === 1 ? 'drained' : 'now'),
     close: () => closed.abort(),
   };
 }
+
+const LEAVES = 'SIGTERM: this orchestrator ends. Another one here goes on with the work.';
 
 function drainText(withinMs: number, hasAgents: boolean): string {
   if (!hasAgents) return 'SIGTERM: no new work starts here. No agent is running.';

@@ -28,7 +28,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       agents === 0
         ? 'No agent runs there.'
         : `${counted(agents, 'agent')} may go on for ${spanText(drained.withinMs)}; then they are stopped, and their tasks are ready for other nodes.`;
-    output.line(`Node ${shown(drained.node.name)} drains: it takes no new work. ${rest}`);
+    output.line(`Node ${shown(drained.node.name)} is draining: it takes no new work. ${rest}`);
     if (agents > 0 && !drained.isHeard)
       output.line(`  It was ${silenceText(silentMs)}: its orchestrator drains it when it is back.`);
     output.line(

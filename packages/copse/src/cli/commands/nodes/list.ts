@@ -70,9 +70,9 @@ export function stateText({ node, silentMs, held }: KnownNode, { at, policy, isI
   if (node.leftAt !== null) return `left ${spanText(Math.max(1_000, at - node.leftAt))} ago`;
   const silence = isHeard(silentMs, policy.silentMs) ? null : silenceText(silentMs);
   if (node.drain === null) return silence ?? (isIdle ? 'no orchestrator runs' : 'takes work');
-  const drains =
+  const drain =
     held.length === 0
       ? 'drained'
-      : `drains, at most ${spanText(Math.max(0, node.drain.since + node.drain.withinMs - at))} more`;
-  return silence === null ? drains : `${drains}; ${silence}`;
+      : `draining, at most ${spanText(Math.max(0, node.drain.since + node.drain.withinMs - at))} left`;
+  return silence === null ? drain : `${drain}; ${silence}`;
 }

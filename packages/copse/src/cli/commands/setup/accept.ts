@@ -7,6 +7,7 @@ import { named, shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../../operations/failure.ts';
 import { acceptShown, refuseProblems, view } from '../../../operations/setup/config-accept.ts';
+import type { PendingSettings } from '../../../operations/access.ts';
 import type { Cli } from '../../invocation.ts';
 import { isOrchestrated } from '../../after/ahead.ts';
 import { printSteps } from '../../after/next-steps.ts';
@@ -25,17 +26,26 @@ export async function acceptPending(cli: Cli, options: Options): Promise<void> {
     if (pending.changes.length > 0 && !(await isAgreed(cli, options, pending))) return;
     const names = await acceptShown(access, pending);
     if (options.json) return cli.output.json(view(names));
-    await tellAccepted(cli, names);
+    await tellAccepted(cli, names, pending);
   });
 }
 
-async function tellAccepted(cli: Cli, names: readonly string[]): Promise<void> {
+async function tellAccepted(
+  cli: Cli,
+  names: readonly string[],
+  pending: Pick<PendingSettings, 'hasFiles'>,
+): Promise<void> {
   const { output } = cli;
-  if (names.length === 0) return output.line('Nothing changed since you accepted it.');
+  if (names.length === 0) return output.line(unchangedText(pending));
   output.line(`Accepted ${shown(named(names))}.`);
   if (!names.includes('copse.yml') || !(await isOrchestrated(cli))) return;
   output.line('The running orchestrator keeps the settings that it started with, and so do its agents.');
   printSteps(output, ['copse orchestrate # after Ctrl+C in its terminal']);
+}
+
+/** `hasFiles`: there is a file that decides what Copse runs. */
+export function unchangedText({ hasFiles }: Pick<PendingSettings, 'hasFiles'>): string {
+  return hasFiles ? 'Nothing changed since you accepted it.' : 'There is no copse.yml: nothing to accept.';
 }
 
 /** At a terminal, before a command that uses what changed. */

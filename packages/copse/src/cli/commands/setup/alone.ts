@@ -1,5 +1,8 @@
 /** `copse` alone where there is no board: what Copse is, and how to begin. */
 
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
 import { findRepository, hasBoard, requireRepository } from '../../../compose/open.ts';
 import type { Cli } from '../../invocation.ts';
 
@@ -28,20 +31,24 @@ export async function explainNoBoard(cli: Cli): Promise<void> {
   const { hasBase } = await import('../../../compose/on-demand.ts');
   const hasCommit = await hasBase(cli);
   const lacks = hasCommit ? 'no tasks' : 'no commit and no tasks';
-  const { top, commonDir } = requireRepository(cli);
+  const { top, commonDir, configFolder } = requireRepository(cli);
   const commit = top === commonDir ? PUSHED_COMMIT : FIRST_COMMIT;
-  const steps = hasCommit ? FIRST_STEPS : [commit, ...FIRST_STEPS];
+  const usual = existsSync(path.join(configFolder, 'copse.yml')) ? [SETTINGS, ...TASK_STEPS] : FIRST_STEPS;
+  const steps = hasCommit ? usual : [commit, ...usual];
   print(cli, [`This repository has ${lacks} yet. To begin:`, '', ...rows(steps)]);
 }
 
 const FIRST_COMMIT = ['git commit --allow-empty -m Begin', 'worktrees start from a commit'] as const;
 const PUSHED_COMMIT = ['git push', 'from a clone: worktrees start from a commit'] as const;
 
-const FIRST_STEPS = [
-  ['copse init', 'write copse.yml for installed agents'],
+const SETTINGS = ['copse config', 'show the settings, with those of copse.yml'] as const;
+
+const TASK_STEPS = [
   ['copse add "Rename the loader"', 'add a task'],
   ['copse orchestrate', 'run agents on the tasks, land their work'],
 ] as const;
+
+const FIRST_STEPS = [['copse init', 'write copse.yml for installed agents'], ...TASK_STEPS] as const;
 
 function isOutside({ cwd }: Cli): boolean {
   try {

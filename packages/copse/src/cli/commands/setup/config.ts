@@ -1,6 +1,7 @@
 import { withAccess } from '../../../compose/operations/access.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../../operations/failure.ts';
+import type { CheckedConfig } from '../../../operations/setup/config-check.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { tellPending } from '../../pending.ts';
 import { printProse } from '../../screen/screen.ts';
@@ -43,17 +44,24 @@ async function check(cli: Cli, options: Options): Promise<void> {
   const { act, view } = await import('../../../operations/setup/config-check.ts');
   const checked = await withAccess(cli, act);
   if (options.json) return cli.output.json(view(checked));
-  cli.output.line(checked.isAbsent ? 'There is no copse.yml: the defaults apply.' : 'copse.yml is valid.');
+  cli.output.line(foundText(checked));
   for (const one of checked.withoutEffect) cli.output.line(shown(one));
+}
+
+function foundText({ isAbsent, isAccepted, hasOther }: CheckedConfig): string {
+  if (isAbsent) return isAccepted ? 'There is no copse.yml.' : 'There is no copse.yml: the defaults apply.';
+  return hasOther
+    ? 'The copse.yml of the main checkout is valid. The copse.yml of this worktree differs, and is valid too. Copse uses it after it landed and you ran: copse config accept'
+    : 'copse.yml is valid.';
 }
 
 async function pending(cli: Cli, options: Options): Promise<void> {
   const { act, view } = await import('../../../operations/setup/config-pending.ts');
-  const { showChanges } = await import('./accept.ts');
+  const { showChanges, unchangedText } = await import('./accept.ts');
   const found = await withAccess(cli, act);
   if (options.json) return cli.output.json(view(found));
   showChanges(cli, found);
-  if (found.changes.length === 0) cli.output.line('Nothing changed since you accepted it.');
+  if (found.changes.length === 0) cli.output.line(unchangedText(found));
   else await tellPending(cli);
 }
 

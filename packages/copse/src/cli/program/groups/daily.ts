@@ -178,7 +178,7 @@ function addOrchestrate(program: CopseCommand, on: On): void {
     )
     .option('--json', 'with --dry-run: print { "plan": [...] }')
     .details(
-      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over. SIGTERM drains: no new work starts, and running agents may finish within policy.drain_within. Copse then stops them, keeps their work, and makes their tasks ready for the next orchestrator, on this or another machine. A second SIGTERM does this at once.',
+      'Ctrl+C stops the orchestrator and leaves the agents running; the next orchestrator takes them over. SIGTERM drains: no new work starts, and running agents may finish within policy.drain_within. Copse then stops them, keeps their work, and makes their tasks ready for the next orchestrator, on this or another machine. A second SIGTERM does this at once. If another orchestrator of this clone runs here, SIGTERM is like Ctrl+C.',
     )
     .examples([
       ['copse orchestrate', 'until Ctrl+C'],
