@@ -181,6 +181,17 @@ describe('a copy of a file that an agent may replace', () => {
     expect(() => copyPlainFile(path.join(folder, 'pipe'), to, options)).toThrow('is not a file');
     expect(existsSync(to)).toBe(false);
   });
+
+  test.runIf(process.platform === 'linux')(
+    'is not left over when the file has more bytes than its size says',
+    () => {
+      const to = path.join(newFolder(), 'copy');
+      // Its size is 0.
+      const copy = () => copyPlainFile('/proc/self/status', to, { ...options, mostBytes: 10 });
+      expect(copy).toThrow('larger than 10 bytes');
+      expect(existsSync(to)).toBe(false);
+    },
+  );
 });
 
 test('bytes get memory of their own, once', () => {

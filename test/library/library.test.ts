@@ -13,6 +13,7 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, test, vi } from 'vitest';
 
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Copse, CopseEvent } from '../../packages/copse/src/library/copse.ts';
 import { CopseError } from '../../packages/copse/src/library/copse-error.ts';
 import { openFor } from '../../packages/copse/src/library/opened.ts';
@@ -29,6 +30,20 @@ async function open(cwd: string, env: Readonly<Record<string, string>> = {}): Pr
   const copse = await openFor({ cwd, env: { ...plainEnv, ...env } });
   opened.add(copse);
   return copse;
+}
+
+/** The file of a board of its own, with one task. */
+async function otherBoard(): Promise<string> {
+  const cwd = newRepository(area);
+  await run(['add', 'Of another board'], { cwd });
+  return path.join(cwd, '.copse', 'board.db');
+}
+
+/** As `copse board restore` does: another file in its place. */
+function replaceBoard(cwd: string, other: string): void {
+  const board = path.join(cwd, '.copse', 'board.db');
+  for (const end of ['', '-wal', '-shm']) rmSync(`${board}${end}`, { force: true });
+  renameSync(other, board);
 }
 
 async function taken(events: AsyncIterator<CopseEvent>, count: number): Promise<readonly CopseEvent[]> {
@@ -118,12 +133,7 @@ describe('calls', () => {
     writeFileSync(settings, 'agents: { late: { command: "true" } }\n');
     await run(['config', 'accept'], { cwd });
     expect(await copse.task.add({ title: 'After', agent: 'late' })).toMatchObject({ agent: 'late' });
-    // As `copse board restore` does: another file in its place.
-    const board = path.join(cwd, '.copse', 'board.db');
-    for (const end of ['', '-wal', '-shm']) rmSync(`${board}${end}`, { force: true });
-    const other = newRepository(area);
-    await run(['add', 'Of another board'], { cwd: other });
-    renameSync(path.join(other, '.copse', 'board.db'), board);
+    replaceBoard(cwd, await otherBoard());
     const { tasks } = await copse.task.list();
     expect(tasks.map(({ title }) => title)).toEqual(['Of another board']);
   });
@@ -256,6 +266,27 @@ describe('events', () => {
     for (const late of [copse.task.list(), copse.events().next(), copse.cursor()])
       expect(await failureOf(late)).toMatchObject({ code: 'unavailable', reason: 'This copse is closed.' });
     await copse.close();
+  });
+
+  test('of a board that is replaced end with an error', async () => {
+    const cwd = newRepository(area);
+    const copse = await open(cwd);
+    await copse.task.add({ title: 'One' });
+    const other = await otherBoard();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const events = copse.events();
+      await taken(events, 1);
+      const next = events.next();
+      replaceBoard(cwd, other);
+      vi.advanceTimersByTime(defaultPolicy.replacedBoard.lookEveryMs);
+      expect(await failureOf(next)).toMatchObject({
+        code: 'unavailable',
+        reason: 'The board was removed or replaced.',
+      });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test.each(['x', '-1', '1:2:3', '', Number.NaN, -1, 1.5])('no cursor: %j', async (after) => {

@@ -76,4 +76,11 @@ describe('an agent', () => {
     for (let count = 1; count < 20; count += 1) await answer(['add', `Number ${count}`], at);
     expect((await refusalOf(['add', 'Too many'], at)).reason).toContain('already added 20 tasks');
   });
+
+  test('is not told what a person can do next', async () => {
+    const project = await openNew();
+    const { at } = await startSession(project, await project.addTask());
+    expect(await printed(['add', 'One more'], at)).toMatch(/^Added .*\n$/);
+    expect(await printed(['add', 'One more'], { cwd: at.cwd })).toMatch(/^Added .*\n[^]*copse /);
+  });
 });

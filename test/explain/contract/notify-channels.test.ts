@@ -143,6 +143,17 @@ describe('a webhook', () => {
     expect(webhook.received[1]?.body).toMatchObject({ kind: 'several' });
   });
 
+  it('gets no headline and no text that calls a person or has an address', async () => {
+    const webhook = await newWebhook(204);
+    const said = 'cp-1 is stuck: <!channel> @ann https://evil.example.invalid/x';
+    await channelOf({ webhook: at(webhook.port) })?.send({ ...notice, headline: said, text: said }, never);
+    const { headline, text } = webhook.received[0]?.body ?? {};
+    for (const one of [headline, text]) {
+      expect(one).toContain('cp-1 is stuck');
+      expect(one).not.toMatch(/<!channel>|@ann|:\/\//);
+    }
+  });
+
   test.each<[what: string, statuses: readonly number[], asked: number, reason: string | null]>([
     ['is down for a moment', [503, 204], 2, null],
     ['is busy for a moment', [429, 204], 2, null],

@@ -10,6 +10,7 @@ import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts
 import { restGits } from '../../../packages/copse/src/git/long-lived-process.ts';
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
 import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
+import { moveRef } from '../../../packages/copse/src/git/refs/refs.ts';
 import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../../support/cli.ts';
@@ -154,14 +155,17 @@ describe('moving refs', () => {
     expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
   });
 
-  it('moves a symbolic ref itself, not its target', async () => {
-    const writer = keep(new RefWriter(dir));
-    git(top, 'branch', 'target', 'base');
-    git(top, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/target');
-    expect(await writer.move('refs/heads/alias', commitOf('base'), commitOf('ours'))).toEqual({
-      kind: 'moved',
-    });
-    expect([tip('refs/heads/target'), tip('refs/heads/alias')]).toEqual([commitOf('base'), commitOf('ours')]);
+  it.each<[string, RefWriter['move']]>([
+    ['a long-lived git', (...move) => keep(new RefWriter(dir)).move(...move)],
+    ['a git of its own', (ref, from, to) => moveRef(dir, { ref, from, to, reason: 'copse' })],
+  ])('%s moves or deletes a symbolic ref itself, not its target', async (_, move) => {
+    const alias = 'refs/heads/alias';
+    git(top, 'branch', '--force', 'target', 'base');
+    for (const to of [commitOf('ours'), null]) {
+      git(top, 'symbolic-ref', alias, 'refs/heads/target');
+      expect(await move(alias, commitOf('base'), to)).toEqual({ kind: 'moved' });
+      expect([tip('refs/heads/target'), tip(alias)]).toEqual([commitOf('base'), to ?? '']);
+    }
   });
 
   it('survives the end of its process, and moves each ref once', async () => {

@@ -1,9 +1,10 @@
-/** A slow transfer lasts as long as it makes progress; one that stands still is ended. */
+/** A slow transfer lasts as long as it makes progress, up to a limit; one that stands still is ended. */
 
+import { ChildProcess } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import {
   PUSH_OPTIONS,
@@ -11,6 +12,8 @@ import {
   addressOf,
   reach,
 } from '../../../packages/copse/src/git/refs/remote.ts';
+import { Supervision } from '../../../packages/copse/src/git/run/limits.ts';
+import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { git, newArea } from '../../support/cli.ts';
 import { FILES, newSite } from '../../support/workspaces/rescues.ts';
 
@@ -54,4 +57,26 @@ it.each([
   const ended = await push({ isTransfer: true });
   expect(ended).toMatchObject({ because: 'unreachable' });
   expect('reason' in ended && ended.reason).toMatch(/it (made no progress for|took longer than) 700 ms/);
+});
+
+it('a transfer that always makes progress is ended at the limit for the whole', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'hrtime'] });
+  try {
+    const { transferMostMs } = defaultPolicy.workspace;
+    // A process that was never started: there is nothing to end.
+    const supervision = new Supervision(new ChildProcess(), 60_000);
+    const goOn = (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 10_000) {
+        vi.advanceTimersByTime(10_000);
+        supervision.moves();
+      }
+    };
+    goOn(transferMostMs - 60_000);
+    expect(supervision.ended).toBeUndefined();
+    goOn(120_000);
+    expect(supervision.ended).toEqual({ kind: 'too_long', ms: transferMostMs });
+    supervision.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });

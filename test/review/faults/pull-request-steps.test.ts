@@ -142,3 +142,25 @@ it('merged, but not recorded, the next pass finds it done', async () => {
   expect(await answer(['show', wanted.task], at)).toMatchObject({ status: 'done' });
   expect(wanted.forge.posts).toHaveLength(1);
 });
+
+it('merged, but taken back from the remote’s target, it stays in review until the target has it', async () => {
+  const wanted = await newWanted('github', true);
+  const { bare } = wanted.forge.pulls;
+  await finished(attend(wanted, '-'));
+  const before = git(bare, 'rev-parse', 'main');
+  const merged = wanted.forge.pulls.merge(wanted.forge.pulls.only());
+  const attendAt = async (tip: string) => {
+    git(bare, 'update-ref', 'refs/heads/main', tip);
+    const { stdout } = await finished(attend(wanted, '-'));
+    const { status } = await answer<{ status: string }>(['show', wanted.task], {
+      cwd: wanted.folder,
+      env: wanted.env,
+    });
+    return { status, attended: JSON.parse(stdout) as object };
+  };
+  expect(await attendAt(before)).toMatchObject({
+    status: 'in_review',
+    attended: { kind: 'failed', reason: expect.stringContaining('does not contain yet') },
+  });
+  expect(await attendAt(merged)).toMatchObject({ status: 'done', attended: { kind: 'seen' } });
+});

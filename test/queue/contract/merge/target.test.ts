@@ -44,7 +44,7 @@ async function prepared(options: MergingOptions = {}, landing: Files = LANDING):
   return { scene, from, to, move };
 }
 
-const LANDING: Files = { 'a.txt': 'landed\n', 'new/d ü.txt': 'd\n', 'gone.txt': null };
+const LANDING = { 'a.txt': 'landed\n', 'new/d ü.txt': 'd\n', 'gone.txt': null } as const satisfies Files;
 
 /** All that a refused move must leave as it was. */
 function everything(checkout: string): readonly string[] {
@@ -213,6 +213,27 @@ describe.each(Object.entries(checkouts))('when %s has the target', (_, checkOut)
     expect(await move()).toEqual({ kind: 'changed', tip: foreign.commit });
     expect(status(checkout)).toBe('');
     expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('a\n');
+  });
+
+  // promise: checkout-untouched
+  it('a simultaneous move by another process wins, and an edit made meanwhile stays', async () => {
+    const edited = 'mine\n';
+    // As short as the beginning of a file that git was interrupted in.
+    expect(edited.length).toBeLessThan(LANDING['a.txt'].length);
+    const meanwhile: { commit?: string; checkout?: string } = {};
+    const { scene, from, move } = await prepared({
+      onStep: (step) => {
+        if (step !== 'files_written') return;
+        putFiles(meanwhile.checkout ?? '', { 'a.txt': edited });
+        git(scene.top, 'update-ref', 'refs/heads/main', meanwhile.commit ?? '');
+      },
+    });
+    meanwhile.checkout = checkOut(scene);
+    meanwhile.commit = git(scene.top, 'commit-tree', '-p', from, '-m', 'x', `${from}^{tree}`);
+    expect(await move()).toEqual({ kind: 'changed', tip: meanwhile.commit });
+    expect(readFileSync(path.join(meanwhile.checkout, 'a.txt'), 'utf8')).toBe(edited);
+    // All other files went back.
+    expect(status(meanwhile.checkout)).toBe(' M a.txt');
   });
 
   it.each(syncSteps)(

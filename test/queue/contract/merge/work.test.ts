@@ -58,6 +58,27 @@ describe('a push', () => {
     expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(theirs);
   });
 
+  // promise: compare-and-swap, foreign-moves-kept
+  it('is refused when the remote branch was forced back behind the recorded tip', async () => {
+    const { scene, merging, push } = withRemote(bare);
+    const before = scene.tip('main');
+    const from = scene.commit('main', { 'a.txt': 'landed\n' });
+    expect(await push()).toEqual({ kind: 'pushed' });
+    git(scene.top, 'push', '--quiet', '--force', 'origin', `${before}:refs/heads/main`);
+    const to = scene.commit('main', { 'a.txt': 'landed next\n' });
+    expect(await merging.push(main, to, from)).toMatchObject({ kind: 'failed', because: 'moved' });
+    expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(before);
+  });
+
+  // promise: compare-and-swap, foreign-moves-kept
+  it('of a new branch is refused when the remote has it meanwhile, even at an ancestor', async () => {
+    const { scene, merging } = withRemote(bare);
+    const theirs = scene.tip('main');
+    const landed = scene.commit('main', { 'a.txt': 'landed\n' });
+    expect(await merging.push(main, landed, null)).toMatchObject({ kind: 'failed', because: 'moved' });
+    expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(theirs);
+  });
+
   it('that the remote refuses reports the remote’s message', async () => {
     const { scene, push } = withRemote(bare);
     const remote = new URL(git(scene.top, 'remote', 'get-url', 'origin')).pathname;

@@ -69,8 +69,8 @@ export async function moveRef(
   const nothing = '0'.repeat(dir.objectFormat === 'sha256' ? 64 : 40);
   const argv =
     to === null
-      ? ['update-ref', '--no-deref', '-m', reason, '-d', ref, from ?? nothing]
-      : ['update-ref', '--no-deref', '-m', reason, ref, to, from ?? nothing];
+      ? ['update-ref', '-m', reason, '-d', ref, from ?? nothing]
+      : ['update-ref', '-m', reason, ref, to, from ?? nothing];
   const { code, stderr } = await (move.isPatient ? updateRef : tryGit)(dir, argv);
   if (code === 0) return { kind: 'moved' };
   const tip = (await findTip(dir, ref)) ?? null;
