@@ -57,7 +57,7 @@ describe('notifications of the browser', () => {
     const id = await stuck('While it is not seen');
     await expect
       .poll(() => page.evaluate(() => globalThis.told))
-      .toEqual([`${id}: its agent asks for a decision: While it is not seen`]);
+      .toEqual([`${id}: it needs a decision: While it is not seen`]);
     // Those that waited before the page was opened are not new, however late the board is read.
     await page.addInitScript(() => {
       Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
@@ -72,7 +72,7 @@ describe('notifications of the browser', () => {
     const last = await stuck('After it was opened');
     await expect
       .poll(() => page.evaluate(() => globalThis.told))
-      .toEqual([`${last}: its agent asks for a decision: After it was opened`]);
+      .toEqual([`${last}: it needs a decision: After it was opened`]);
     expect(faults).toStrictEqual([]);
     await page.context().close();
   });

@@ -69,7 +69,7 @@ describe('an agent', () => {
   test('finishes by a report that its runner reads; the task stays as it is until then', async () => {
     const { project, task, worktree, at } = await newSession();
     expect(await printed(['finish', '--summary', 'Did "it"\nwell'], at)).toBe(
-      `Reported ${task} as finished.\nStop now. When your process has ended, Copse checks the work, then lands it, or tells you what to mend.\n`,
+      `Reported ${task} as finished.\nStop now. When your process has ended, Copse checks the work, then lands it, or tells you what to fix.\n`,
     );
     expect(reportIn(worktree)).toEqual({ status: 'finished', summary: 'Did "it"\nwell' });
     expect((await project.context.board.get('task', task))?.state.status).toBe('in_progress');

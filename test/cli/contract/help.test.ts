@@ -159,6 +159,7 @@ describe('a mistyped command', () => {
     [['queue', 'foo'], 'copse queue has no command "foo".'],
     [['help', '--all'], 'copse help has no option "--all".'],
     [['list', '--stauts', 'x'], 'copse list has no option "--stauts". Did you mean --status?'],
+    [['delete', 'a1b2', '--keep'], 'copse delete has no option "--keep". Did you mean --keep-worktree?'],
     [['list', '--status'], '--status <statuses> needs a value'],
     [['add', '-x'], 'copse add has no option "-x".'],
     [['merge', 'a1b2', '--json=x'], '--json takes no value: "x".'],

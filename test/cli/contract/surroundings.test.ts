@@ -44,7 +44,7 @@ describe('.copse that is no folder', () => {
       expect({ argv, code, stderr }).toEqual({
         argv,
         code: 1,
-        stderr: `copse: ${cwd}/.copse is not a folder, and Copse keeps its board there.\n    After you moved it away:\n  → copse status\n`,
+        stderr: `copse: ${cwd}/.copse is not a folder, and Copse keeps its board there.\n    After you move it away:\n  → copse status\n`,
       });
     }
     const { code, stdout } = await copse(['doctor'], { cwd });

@@ -232,6 +232,19 @@ describe('on a clone that was set up', () => {
     expect(code).toBe(7);
   });
 
+  test('the dashboard is built before it is served, and not for the help of its command', async () => {
+    const clone = await built(newClone({ borrowModules: true }));
+    writeFileSync(join(clone, 'scripts/web/build.mjs'), "console.error('dashboard');\n");
+    for (const argv of [['serve'], ['orchestrate', '--dashboard']])
+      expect(await copse(clone, argv)).toMatchObject({ stderr: 'dashboard\n' });
+    for (const argv of [
+      ['serve', '--help'],
+      ['serve', '-h'],
+      ['orchestrate', '--dashboard', '--help'],
+    ])
+      expect(await copse(clone, argv)).toMatchObject({ stderr: '' });
+  });
+
   test('a build that the launcher of an earlier version accepted is made again', async () => {
     const clone = await built(newClone({ borrowModules: true }));
     const dist = join(clone, 'packages/copse/dist');

@@ -60,7 +60,7 @@ describe('copse config', () => {
     );
     expect(second).toMatch(/^copse\.yml:5:10: agents\.coder\.max must be a /);
     expect(third).toMatch(/^copse\.yml:6:1: landnig is not a known key\. Did you mean landing\?$/);
-    expect(next).toEqual(['    After you corrected it:', '  → copse config check', '']);
+    expect(next).toEqual(['    After you correct it:', '  → copse config check', '']);
     // What needs the board cannot go on either, and says the same.
     const list = await copse(['list'], at);
     expect(list).toMatchObject({ code: 1, stdout: '' });

@@ -99,6 +99,7 @@ describe('the next command', () => {
     await answer(['work', id], at);
     expect(steps(await printed(['pause', id], at))).toEqual([
       `copse work ${id} --resume`,
+      `copse resume ${id} --command "…"`,
       `copse cancel ${id}`,
     ]);
     expect(steps(await printed(['cancel', id], at))).toEqual([`copse cleanup ${id}`, `copse delete ${id}`]);

@@ -67,8 +67,8 @@ test('of tasks that agents worked on', async () => {
   const made = (count: number, script: string, ...options: string[]) =>
     several(count, (index) => scene.add(`${index}`, script.replaceAll('%', String(index)), ...options));
   const plain = ['--agent', 'plain'];
-  const stuck = await made(3, 'copse stuck --reason "Which?"', ...plain);
-  const failed = await made(3, 'exit 9', ...plain);
+  const stuck = await made(4, 'copse stuck --reason "Which?"', ...plain);
+  const failed = await made(5, 'exit 9', ...plain);
   const inReview = await made(5, 'commit r% r%.txt', '--agent', 'reviewed');
   const attention = await made(5, 'true', ...plain);
   const landed = await made(4, 'commit l% l%.txt', ...plain);
@@ -77,8 +77,8 @@ test('of tasks that agents worked on', async () => {
   // What follows may start them again.
   for (const id of [...stuck, ...failed, ...inReview, ...attention, ...landed, ...nothing])
     scene.script(id, 'copse stuck --reason "Again?"');
-  expect(await followAll(scene, 'stuck', stuck)).toEqual(['restart', 'cancel']);
-  expect(await followAll(scene, 'failed', failed)).toEqual(['restart', 'cancel']);
+  expect(await followAll(scene, 'stuck', stuck)).toEqual(['restart', 'work', 'cancel']);
+  expect(await followAll(scene, 'failed', failed)).toEqual(['restart', 'work', 'logs', 'cancel']);
   expect(await followAll(scene, 'in_review', inReview)).toEqual(['review', 'merge', 'resume', 'cancel']);
   expect(await followAll(scene, 'needs_attention', attention)).toEqual([
     'resume',

@@ -74,7 +74,8 @@ test('why of a failed task names its error once', async () => {
   const lines = why.split('\n').filter((line) => line.includes('exit code 9'));
   expect(lines).toHaveLength(1);
   expect(why.match(/the cause/g)).toHaveLength(1);
-  expect(commandsIn(why)).toEqual([`copse restart ${id}`, `copse cancel ${id}`]);
+  const byHand = `copse work ${id} --resume`;
+  expect(commandsIn(why)).toEqual([`copse restart ${id}`, byHand, `copse logs ${id}`, `copse cancel ${id}`]);
   // Nothing more comes: it does not wait.
   const { stdout, stderr } = await copse(['logs', id, '--follow'], scene.at);
   expect(stdout).toContain('the cause');

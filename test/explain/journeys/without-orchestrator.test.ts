@@ -46,11 +46,14 @@ test('a target that fails its own checks: each text names the check, and the app
   const end = await scene.up();
   const red = 'check "unit" fails on main itself (exit code 1)';
   expect(end).toContain(red);
-  expect(end).toContain('repair main, then:');
+  expect(end).toContain('; repair main\n');
   const again = await printed(['review', id, '--approve'], scene.at);
   expect(again).toMatch(new RegExp(`^${id} is already in the queue of main at [0-9a-f]{10}\\.\n`));
   expect(again).toContain(`It waits: ${red}.`);
-  expect(again).toContain('After you repaired main:');
+  expect(again).toContain('After you repair main:');
+  expect(again).toContain(
+    'If the check is wrong, after you change it in copse.yml:\n  → copse config accept\n',
+  );
   const why = await scene.why(id);
   expect(why).toContain(`It waits: ${red}.`);
   expect(why).toMatch(/Full output: \/.+unit\.log/);
@@ -60,6 +63,11 @@ test('a target that fails its own checks: each text names the check, and the app
   }
   const { stderr } = await copse(['merge', id], scene.at);
   expect(stderr).toContain(`${id} stays in the queue: ${red}.`);
+  expect(stderr).toMatch(/Full output: \/.+unit\.log/);
+  const config = path.join(scene.folder, 'copse.yml');
+  writeFileSync(config, readFileSync(config, 'utf8').replace('test -f fixed.txt', 'test -f a.txt'));
+  await printed(['config', 'accept', '--yes'], scene.at);
+  expect(await scene.merge(id)).toContain(`Landed ${id}`);
 });
 
 test('a check whose program is missing is found to fail on main, also if main passed another command of that name', async () => {

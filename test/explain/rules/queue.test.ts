@@ -63,27 +63,27 @@ describe('words about a queue', () => {
 });
 
 describe('why checks hand a change back', () => {
-  const of = { name: 'unit', log: '/l', tail: '' };
+  const of = { name: 'unit', log: '/l', tail: '', command: 'test -f a\ntest -f b\n' };
   const main = { target: 'main' };
-  const merged = 'run on main with this branch merged';
+  const merged = 'on main merged with this branch';
 
   it.each([
-    [{ kind: 'exit', code: 3 }, 'Check "unit" failed twice (exit code 3), '],
-    [{ kind: 'timeout', afterMs: 5_000 }, 'Check "unit" timed out twice after 5 s, '],
-    [{ kind: 'crash', signal: 'SIGSEGV' }, 'Check "unit" crashed twice with SIGSEGV, '],
+    [{ kind: 'exit', code: 3 }, 'Check "unit" failed (exit code 3; retried once) '],
+    [{ kind: 'timeout', afterMs: 5_000 }, 'Check "unit" timed out after 5 s (retried once) '],
+    [{ kind: 'crash', signal: 'SIGSEGV' }, 'Check "unit" crashed with SIGSEGV (retried once) '],
     [
       { kind: 'missing', program: './failed' },
       'Check "unit" needs ./failed, which this commit does not have, ',
     ],
   ] as const)('%o', (fault, text) => {
     const red = redText(main, { isTimeout: false, failure: { ...of, fault } });
-    expect(red).toBe(`${text}${merged}.\nThe check printed nothing.`);
+    expect(red).toBe(`${text}${merged}.\nThe check printed nothing. Its command: test -f a …`);
   });
 
   it('name the command of a set-up last', () => {
     const failure = { ...of, setup: 'npm ci failed', fault: { kind: 'exit', code: 1 } } as const;
     expect(redText(main, { isTimeout: false, failure }).split('\n')[0]).toBe(
-      `The set-up failed twice (exit code 1), ${merged}: npm ci failed`,
+      `The set-up failed (exit code 1; retried once) ${merged}: npm ci failed`,
     );
   });
 });

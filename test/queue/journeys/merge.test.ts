@@ -53,7 +53,7 @@ test('green changes land together, with one move of the target; a red one goes b
     /^(Landed cp-\w+ as [0-9a-f]{10}\n {4}Removed its worktree .+ and its branch cp-\S+\n){2}$/,
   );
   expect(merged.stderr).toMatch(
-    new RegExp(`Check "\\w+" failed twice \\(exit code \\d+\\), run on main with this branch merged\\.`),
+    new RegExp(`Check "\\w+" failed \\(exit code \\d+; retried once\\) on main merged with this branch\\.`),
   );
   expect(merged.stderr).toContain('expected 3 but got 4');
   expect(merged.stderr).toContain(`→ copse resume ${red}`);

@@ -94,7 +94,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     );
     expect(after).toMatch(new RegExp(`^done +${good} landed as `, 'm'));
     expect(after).toMatch(
-      new RegExp(`^handed back +${bad} Check "\\w+" failed twice \\(exit code \\d+\\), run on `, 'm'),
+      new RegExp(`^handed back +${bad} Check "\\w+" failed \\(exit code \\d+; retried once\\)`, 'm'),
     );
     expect(after).toContain('expected 3 but got 4');
     for (const line of after.split('\n')) expect(line.length).toBeLessThanOrEqual(80);

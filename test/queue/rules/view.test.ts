@@ -200,7 +200,7 @@ describe('an entry', () => {
       'handed_back',
       { is: 'guilty', run: 3, verdict: 'red' },
       {},
-      'failed its checks twice and is handed back',
+      'failed its checks (retried once) and is handed back',
     ],
   ] as const)('of a batch that is %s: %o', (state, stage, marks, why) => {
     const entries = [landing('a'), landing('b')];

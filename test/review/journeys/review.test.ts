@@ -92,6 +92,17 @@ describe('copse review', () => {
     });
   });
 
+  test('says that an accept command failed, not that it did not run', async () => {
+    const scene = newScene(area, { policy: { handbacks: { accept: 0 } } });
+    const id = await scene.add('fails', WORK, '--accept', 'false');
+    await scene.up();
+    const text = await printed(['review', id], scene.at);
+    expect(text).toMatch(
+      /^ +accept +1 command; when the agent stopped: Accept command failed \(exit code 1\): false$/m,
+    );
+    expect(text).not.toContain('not run for this commit');
+  });
+
   test('shows what would land, the assignment and the ledger, and asks no question in a pipe', async () => {
     const scene = reviewed();
     const script = `${WORK}; copse ledger add learning "Mind the gap"`;

@@ -71,7 +71,12 @@ const predicates: Readonly<Record<TaskState['status'], string>> = {
 };
 
 /** A task that was claimed four times. */
-const taskIn = (status: TaskState['status']) => ({ id, state: states[status], token: fencingToken(4) });
+const taskIn = (status: TaskState['status']) => ({
+  id,
+  state: states[status],
+  token: fencingToken(4),
+  dependsOn: [brand<TaskId>('cp-dep1')],
+});
 
 describe('a claim', () => {
   it('of a ready task has the holder, the next token and a lease', () => {
@@ -93,7 +98,8 @@ describe('a claim', () => {
     const decision = decideClaim(taskIn(status), claimant('2'), at, policy);
     if (decision.kind === 'decided') throw new Error('it was claimed');
     const { code, reason, next } = decision.refusal;
-    expect([code, reason]).toEqual(['wrong_status', `Cannot claim cp-0001: it ${predicates[status]}.`]);
+    const where = status === 'pending' ? 'waits for cp-dep1' : predicates[status];
+    expect([code, reason]).toEqual(['wrong_status', `Cannot claim cp-0001: it ${where}.`]);
     for (const command of next) expect(command).toMatch(/^copse (\w+ cp-0001|queue)$/);
   });
 

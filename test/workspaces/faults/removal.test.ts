@@ -118,8 +118,8 @@ it('INVARIANT 7: a worktree whose task an agent holds is not reset or replaced',
   const before = stateOf(worktree);
   const { node } = project.context;
   must(await claimTask(project.context, task, { ...claimant('se-agent'), node }));
-  await expect(project.reset(task)).rejects.toThrow('a session holds the task');
-  await expect(project.undo(task)).rejects.toThrow('a session holds the task');
+  await expect(project.reset(task)).rejects.toThrow('is starting or running');
+  await expect(project.undo(task)).rejects.toThrow('is starting or running');
   expect(stateOf(worktree)).toEqual(before);
 });
 
@@ -131,7 +131,7 @@ it('an agent with the person’s name does not count as work by hand', async () 
   const unforced = await project.tryRemove(task, { isForced: false });
   expect(unforced).toMatchObject({
     kind: 'refused',
-    reason: expect.stringContaining('a session holds the task'),
+    reason: expect.stringContaining('is starting or running'),
   });
   expect(stateOf(worktree)).toEqual(before);
 });

@@ -259,7 +259,7 @@ describe('a removal', () => {
       kind: 'refused',
       because: 'foreign_process',
       reason: 'Kept the worktree /work/cp-0001: bash (pid 4242) and 1 more process are in it.',
-      next: ['copse cleanup cp-0001 # after you left the folder or ended the process'],
+      next: ['copse cleanup cp-0001 # after you leave the folder or end the process'],
     });
   });
 

@@ -77,6 +77,7 @@ export async function openLook(
     clock: systemTimer,
     disk,
     git: {
+      countCommits: (notFrom, from) => asked().countCommits(notFrom, from),
       detectBase: async () => baseByFiles(trusted()) ?? asked().detectBase(),
       isAncestor: (ancestor, of) => asked().isAncestor(ancestor, of),
       look: (path) => asked().look(path),

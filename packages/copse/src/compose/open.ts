@@ -52,7 +52,7 @@ export function findRepository(from: string): Repository | undefined {
   if (!isOther) return repository;
   throw new BoardUnavailable(
     `${own} is not a folder, and Copse keeps its board there.`,
-    'copse status # after you moved it away',
+    'copse status # after you move it away',
   );
 }
 
@@ -302,7 +302,7 @@ function repositoryFor(
   if (place.kind === 'elsewhere') return place.repository;
   throw new BoardUnavailable(
     `${place.reason}.`,
-    'copse doctor # after you corrected working_directory in copse.yml',
+    'copse doctor # after you correct working_directory in copse.yml',
   );
 }
 

@@ -51,7 +51,7 @@ async function loadBySchema(text: string): Promise<Config> {
   const { renderProblem } = await import('./problems/problems.ts');
   throw new Unavailable(
     parsed.problems.map(renderProblem).join('\n'),
-    'copse config check # after you corrected it',
+    'copse config check # after you correct it',
   );
 }
 

@@ -15,7 +15,13 @@ import {
   untilFinished,
 } from '../queue/act/continue-steps.ts';
 import { findUndoable } from '../queue/rules/undo-landing.ts';
-import { type AttentionCause, type Task, type TaskSummary, isAllowed } from '../tasks/rules/task.ts';
+import {
+  type AttentionCause,
+  type StuckBy,
+  type Task,
+  type TaskSummary,
+  isAllowed,
+} from '../tasks/rules/task.ts';
 import { shellWord, splitFirstStep, splitRemark } from '../kernel/shell.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import type { LandingId, TaskId } from '../kernel/ids.ts';
@@ -62,7 +68,13 @@ export async function nextSteps(
       return [...firstStep(state), ...(await answers(context, task, byHand)), cancel];
     case 'failed':
       // It becomes ready, whether or not an agent can take it.
-      return [...otherAgent(context, task), await restart(context, task), cancel];
+      return [
+        ...otherAgent(context, task),
+        await restart(context, task),
+        `${await byHand()} # to do it yourself`,
+        ...(task.session === null ? [] : [`copse logs ${id} # to see the output of its agent`]),
+        cancel,
+      ];
     case 'in_review':
       return [...reviewSteps(state, id), ...(await continuing(context, task)).slice(0, 1), cancel];
     case 'needs_attention': {
@@ -176,16 +188,19 @@ async function answers(
   task: TaskSummary,
   byHand: () => Promise<string>,
 ): Promise<readonly string[]> {
-  const isByCopse = task.state.status === 'stuck' && task.state.isByCopse;
+  const { isByCopse, isByHand }: StuckBy = task.state.status === 'stuck' ? task.state : {};
   const restart = `copse restart ${task.id}${isByCopse ? '' : ' --answer "…"'}`;
+  const yourself = `${await byHand()} # to ${isByHand ? 'continue' : 'do it'} yourself`;
   if (context.agentCommand !== undefined && lacksProgram(task.state))
     return [`${restart} --command "…" # to start it again with another command`];
-  const what = isByCopse ? 'to start it again' : 'to answer it and start it again';
-  if (await hasAgent(context, task)) return [`${restart}${sameCommand(context)} # ${what}`];
-  return [
-    ...(isForAny(task) ? [`${restart} --command "…" # ${what}, with a command as its agent`] : []),
-    `${await byHand()} # to do it yourself`,
-  ];
+  const start = isByHand ? 'to answer it and let an agent do it' : 'to answer it and start it again';
+  const what = isByCopse ? 'to start it again' : start;
+  const byAgent = (await hasAgent(context, task))
+    ? [`${restart}${sameCommand(context)} # ${what}`]
+    : isForAny(task)
+      ? [`${restart} --command "…" # ${what}${isByHand ? '' : ', with a command as its agent'}`]
+      : [];
+  return [...byAgent, yourself];
 }
 
 /** A restart alone makes a failed task wait for an agent; with a command as the agent it starts at once. */
@@ -271,12 +286,12 @@ async function withoutUnmet(
   if (over !== undefined)
     return [
       `copse edit ${id} --not-depends ${over} # to start it without ${over}`,
-      `copse why ${over} # to see why that was cancelled`,
+      `copse why ${over} # to see why ${over} was cancelled`,
     ];
   const unmet = dependsOn.find((one) => statuses.get(one) !== 'done');
   if (unmet === undefined) return [];
   return [
-    ...(statuses.has(unmet) ? [`copse why ${unmet} # to see why that is not done`] : []),
+    ...(statuses.has(unmet) ? [`copse why ${unmet} # to see why ${unmet} is not done`] : []),
     `copse edit ${id} --not-depends ${unmet} # to start it without ${unmet}`,
   ];
 }

@@ -13,6 +13,7 @@ import { severalNodes } from '../machines/act/several-nodes.ts';
 import { isBeingResolved } from '../queue/act/conflict-task.ts';
 import { loadQueues } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
+import type { MergeQueue } from '../queue/rules/merge-queue.ts';
 import type { EntryView, QueueView } from '../queue/rules/view/view.ts';
 import { unfinishedText } from '../queue/rules/unfinished.ts';
 import { summarise } from '../review/rules/pull-request.ts';
@@ -27,6 +28,7 @@ import {
   type LandingTask,
   type NeedsYou,
   type Overview,
+  type QueuePause,
   type ReadyTask,
   type WorkingTask,
   countUnblocked,
@@ -83,6 +85,7 @@ export async function loadOverview(
       agents.filter(({ running: { task } }) => !isAsked.has(task.id)),
     ),
     landing: queues.flatMap(landingOf).filter(({ task }) => !isAsked.has(task)),
+    pauses: (await context.board.list('queue')).flatMap(pauseOf),
     ready:
       counts.ready > 0 && readyLimit > 0
         ? await loadReady(context, running, { isOrchestrated, readyLimit })
@@ -323,7 +326,7 @@ async function workingOf(
   return working.toSorted((one, other) => one.since - other.since || (one.task < other.task ? -1 : 1));
 }
 
-function landingOf({ target, entries, paused }: QueueView): readonly LandingTask[] {
+function landingOf({ target, entries }: QueueView): readonly LandingTask[] {
   return entries.map(({ task, title, queuedAt, position, standing }: EntryView) => ({
     task,
     title,
@@ -334,8 +337,12 @@ function landingOf({ target, entries, paused }: QueueView): readonly LandingTask
     of: entries.length,
     why: position === 1 ? standingOn(standing, target) : standingText(standing),
     ...(standing.kind === 'no_leader' && { isUnled: true }),
-    ...(paused.land !== null && { isPaused: true }),
   }));
+}
+
+function pauseOf({ id, paused }: MergeQueue): readonly QueuePause[] {
+  if (paused.land !== null) return [{ target: id, what: 'land' }];
+  return paused.accept === null ? [] : [{ target: id, what: 'accept' }];
 }
 
 async function loadReady(

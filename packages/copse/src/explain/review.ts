@@ -87,9 +87,11 @@ function uncommittedText(count: number): string {
   return `${count === 1 ? '1 uncommitted file' : `${count} uncommitted files`} would not land`;
 }
 
-function acceptText({ accept, change }: TaskReview): string | null {
+function acceptText({ accept, change, task: { state } }: TaskReview): string | null {
   if (accept.commands === 0 || change === null) return null;
   const commands = accept.commands === 1 ? '1 command' : `${accept.commands} commands`;
+  if (state.status === 'needs_attention' && state.because === 'accept')
+    return `${commands}; when the agent stopped: ${shown(firstLine(state.reason))}`;
   return accept.isOfThis ? `${commands} passed` : `${commands}, not run for this commit`;
 }
 

@@ -1,6 +1,6 @@
 /** Why a task has its status, and which commands would change that. It asks the same rules as the orchestrator. */
 
-import { isHeldByHand } from '../workspaces/act/context.ts';
+import { isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 import { snapshotText } from '../workspaces/act/shared/elsewhere.ts';
 import { plannedRestart } from '../agents/act/auto-restart.ts';
 import { lastMessageOf, openQuestionOf } from '../agents/act/answer.ts';
@@ -12,7 +12,7 @@ import { spanText } from '../kernel/time.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingSentence, waitText } from './rules/queue.ts';
-import { named, shown } from '../kernel/text.ts';
+import { counted, named, shown } from '../kernel/text.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Delay, type Task, delayCauses, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
@@ -29,6 +29,7 @@ import { loadPlace } from '../queue/act/view.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
+import { waitLog } from './rules/wait-steps.ts';
 import { waitingClause, withoutFirstStep } from './rules/reason.ts';
 import { type Attention, type Session, reportedPhase } from '../agents/rules/session/session.ts';
 import { personName } from '../agents/rules/session/take-over.ts';
@@ -125,6 +126,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     case 'needs_attention':
       return [
         ...(await needsPerson(context, state)),
+        ...handedBackFor(task, state.because),
         ...(state.because === 'conflict' ? await unfinishedMerge(context, task) : []),
         ...(await describeResolver(context, task)),
       ];
@@ -188,6 +190,12 @@ async function needsPerson({ board }: LookContext, state: AttentionState): Promi
     ];
   const { text, more } = attentionDetails({ ...state, reason: reasonForPerson(state.reason) });
   return [`It needs you. ${sentence(text)}`, ...more];
+}
+
+/** Its agent had as many chances: to let it continue may give the same result. */
+function handedBackFor({ handbacks }: Task, because: AttentionState['because']): readonly string[] {
+  const count = new Map(Object.entries(handbacks)).get(because) ?? 0;
+  return count === 0 ? [] : [`It was already handed back to its agent ${times(count)} because of that.`];
 }
 
 async function unfinishedMerge(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -431,7 +439,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
       ? []
       : [`\`copse merge ${task.id}\` lands it now.`]),
     ...stallLines(queue, entry.standing),
-    ...redOutput(queue, entry.standing),
+    ...waitLog(entry.standing.kind === 'held' ? entry.standing.reason : queue.stalled?.reason),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands without checks.']),
@@ -446,14 +454,8 @@ function stallLines({ stalled, target }: QueueView, standing: EntryStanding): re
   return [standing.kind === 'stalled' ? `It waits: ${why}.` : sentence(why)];
 }
 
-/** The log of the check that the target itself fails. */
-function redOutput({ stalled }: QueueView, standing: EntryStanding): readonly string[] {
-  const reason = standing.kind === 'held' ? standing.reason : stalled?.reason;
-  const log = reason?.kind === 'target_red' ? reason.failed?.log : undefined;
-  return log ? [`Full output: ${log}`] : [];
-}
-
-async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
+async function whyFailed(context: LookContext, task: Task, reason: string): Promise<readonly string[]> {
+  const { board } = context;
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   const failed = sentence(failureClause(task.retries, reason));
@@ -461,7 +463,23 @@ async function whyFailed({ board }: LookContext, task: Task, reason: string): Pr
   // Its first line has the error that the sentence names.
   const [first = '', ...details] = told.split('\n');
   const isSaid = first.includes(firstLine(reason));
-  return [failed, ...(isSaid ? details : told.split('\n')).filter((line) => line !== '')];
+  return [
+    failed,
+    ...(isSaid ? details : told.split('\n')).filter((line) => line !== ''),
+    ...(await commitsLeft(context, task)),
+  ];
+}
+
+/** What its agent committed before it failed. */
+async function commitsLeft(context: LookContext, { id }: Task): Promise<readonly string[]> {
+  const { git } = context;
+  const worktree = (await workspaceOf(context, id))?.worktree;
+  if (worktree == null) return [];
+  const base = worktree.baseCommit;
+  const tip = await git.tip(`refs/heads/${worktree.branch}`);
+  const count = tip === undefined || tip === base ? 0 : await git.countCommits(base, tip);
+  if (count === 0) return [];
+  return [`Its branch has ${counted(count, 'commit')}. To see what it changes: copse diff ${id}`];
 }
 
 function retryText({ until }: Delay, { clock }: LookContext, isOrchestrated: boolean): string {

@@ -109,7 +109,10 @@ export interface LookContext
       | 'target'
     > {
   readonly clock: Timer;
-  readonly git: Pick<Git, 'detectBase' | 'isAncestor' | 'look' | 'stillUncommitted' | 'tip' | 'uncommitted'>;
+  readonly git: Pick<
+    Git,
+    'countCommits' | 'detectBase' | 'isAncestor' | 'look' | 'stillUncommitted' | 'tip' | 'uncommitted'
+  >;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;
   /** Whether a process of this machine leads the queue. Absent: what the board says of this machine counts. */
   readonly isLedHere?: (target: BranchName) => Promise<boolean>;

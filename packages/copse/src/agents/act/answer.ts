@@ -97,7 +97,7 @@ export async function noQuestion(board: BoardReader, { id, state }: TaskSummary)
 }
 
 function insteadOf(state: TaskSummary['state']): string {
-  const isAsking = state.status === 'stuck' && !state.isByCopse;
+  const isAsking = state.status === 'stuck' && !state.isByCopse && !state.isByHand;
   return isAsking ? 'its agent stopped with a question' : `it ${statusPredicate(state.status)}`;
 }
 

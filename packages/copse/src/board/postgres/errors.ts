@@ -55,7 +55,7 @@ export function explained(error: unknown, location: string): unknown {
     `The board at ${location} cannot be reached: ${said}.`,
     sqlState(error) === TOO_MANY
       ? 'Raise max_connections of PostgreSQL: each machine needs 5, and each agent one for a moment every 5 s.'
-      : 'copse doctor # after you checked that PostgreSQL runs and that the address in COPSE_BOARD or copse.yml is right',
+      : 'copse doctor # after you check that PostgreSQL runs and that the address in COPSE_BOARD or copse.yml is right',
     { cause: error },
   );
 }

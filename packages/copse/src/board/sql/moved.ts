@@ -65,7 +65,7 @@ export function movedAway(engine: Engine, { location, isDone }: Moved): BoardToo
     `The board moved from ${engine.location} to ${location}. The old one is kept, and takes no changes.`,
     location.startsWith('postgres:')
       ? 'copse config accept # after you wrote the new address into copse.yml under board; or set COPSE_BOARD'
-      : 'copse config accept # after you removed board from copse.yml; unset COPSE_BOARD too',
+      : 'copse config accept # after you remove board from copse.yml; unset COPSE_BOARD too',
   );
 }
 

@@ -38,7 +38,7 @@ function explained(error: unknown, file: string): unknown {
     case FULL:
       return new BoardUnavailable(
         `The board at ${file} is not writable; nothing was changed: ${message}.`,
-        'copse doctor # after you checked the free disk space and the permissions',
+        'copse doctor # after you check the free disk space and the permissions',
         { cause: error },
       );
     case CANTOPEN:

@@ -160,7 +160,7 @@ const pages: Readonly<Record<Topic, () => readonly Part[]>> = {
     ['copse move <id> --to build-2', 'continues a task on another node.'],
     [
       'copse board migrate',
-      'updates the board after you updated Copse. Every command does that too, but not while a node runs the older version.',
+      'updates the board after you update Copse. Every command does that too, but not while a node runs the older version.',
     ],
     ['copse export board.jsonl', 'writes the board to a file.'],
     ['copse import board.jsonl', 'reads the file into an empty board, in SQLite or PostgreSQL.'],

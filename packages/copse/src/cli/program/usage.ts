@@ -95,7 +95,7 @@ function unknownOption(error: CommanderError, command: CopseCommand, name: strin
   if (value !== undefined && command.options.some(({ long }) => long === flag))
     return { reason: `${flag} takes no value: ${quoted(value)}.` };
   const names = known.flatMap(({ long }) => long ?? []);
-  const same = names.find((one) => one === synonyms[flag]);
+  const same = names.find((one) => one === synonyms[flag]) ?? onlyLonger(flag, names);
   const near = same ?? (isShort(option) ? nearest(option, names) : undefined);
   const isAnId = /^-[a-z0-9]{4,}$/.test(flag);
   const meant = near === undefined ? '' : ` Did you mean ${near}?`;
@@ -105,6 +105,12 @@ function unknownOption(error: CommanderError, command: CopseCommand, name: strin
     // A text that begins with a dash is meant as a word.
     ...(dash && takesOneWord(command) && { next: [`${name} -- ${shellWord(option)}`] }),
   };
+}
+
+/** `--keep` of `copse delete` begins the name of one option only. */
+function onlyLonger(flag: string, names: readonly string[]): string | undefined {
+  const longer = names.filter((one) => one.startsWith(`${flag}-`));
+  return longer.length === 1 ? longer[0] : undefined;
 }
 
 /** `--all` of `copse help --all`: the word for a page of help. */

@@ -12,6 +12,7 @@ import type {
   NeedKind,
   NeedsYou,
   Overview,
+  QueuePause,
   ReadyTask,
   WorkingTask,
 } from '../../explain/rules/overview.ts';
@@ -103,7 +104,7 @@ function countOthers({ counts, needsYou }: Overview, status: TaskStatus): number
 }
 
 function remarks(overview: Overview): readonly string[] {
-  const { counts, landing, ready, isOrchestrated, otherNodes = [] } = overview;
+  const { counts, landing, pauses = [], ready, isOrchestrated, otherNodes = [] } = overview;
   // Agents of other nodes do.
   const noAgents = otherNodes.length > 0 ? null : overview.noAgents;
   const total = taskStatuses.reduce((sum, status) => sum + counts[status], 0);
@@ -116,19 +117,17 @@ function remarks(overview: Overview): readonly string[] {
   const isAsked = needCount(overview) > 0 || isLandingUpToYou || isUntakable || (isIdle && noAgents !== null);
   return [
     ...(isAsked ? [] : ['Nothing needs you.']),
-    ...pauses(landing),
+    ...pauses.map(pauseText),
     ...(!isIdle
       ? []
       : [noAgents === null ? notRunning(otherNodes) : `${noAgents.text} Try: ${noAgents.command}`]),
   ];
 }
 
-function pauses(landing: readonly LandingTask[]): readonly string[] {
-  const targets = new Set(landing.filter(({ isPaused }) => isPaused).map(({ target }) => target));
-  return [...targets].map(
-    (target) =>
-      `The queue of ${shown(target)} is paused. To land again: copse queue resume --target ${shellWord(target)}`,
-  );
+function pauseText({ target, what }: QueuePause): string {
+  const [state, end] =
+    what === 'land' ? ['is paused', 'To land again'] : ['accepts no new tasks', 'To accept tasks again'];
+  return `The queue of ${shown(target)} ${state}. ${end}: copse queue resume --target ${shellWord(target)}`;
 }
 
 function notRunning(otherNodes: readonly string[]): string {

@@ -119,7 +119,7 @@ export async function refuseMigrationBeside(home: string, from: number, to: numb
 }
 
 function pauseCommand(tasks: readonly TaskId[]): string {
-  if (tasks.length === 0) return 'copse status # after you stopped it';
+  if (tasks.length === 0) return 'copse status # after you stop it';
   return `${tasks.map((task) => `copse pause ${task}`).join('; ')} # with the older Copse`;
 }
 

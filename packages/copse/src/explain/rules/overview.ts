@@ -20,6 +20,8 @@ export interface Overview {
   readonly working: readonly WorkingTask[];
   /** Without those that need you. In the order of the queue. */
   readonly landing: readonly LandingTask[];
+  /** Queues that a person paused, also those without tasks. */
+  readonly pauses?: readonly QueuePause[];
   /** The most urgent ones first; `counts.ready` says how many there are in all. */
   readonly ready: readonly ReadyTask[];
   /** Whether an orchestrator runs on this machine: if not, nothing starts and nothing lands here. */
@@ -94,8 +96,12 @@ export interface LandingTask extends OverviewTask {
   readonly why: string;
   /** No process leads its queue: it waits until a person merges it or starts an orchestrator. */
   readonly isUnled?: true;
-  /** A person paused its queue. */
-  readonly isPaused?: true;
+}
+
+export interface QueuePause {
+  readonly target: BranchName;
+  /** `accept`: it lands what was in it, and tasks that join it wait. */
+  readonly what: 'land' | 'accept';
 }
 
 export interface ReadyTask extends OverviewTask {

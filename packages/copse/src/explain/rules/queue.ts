@@ -3,6 +3,7 @@
 import { SECOND } from '../../kernel/limits.ts';
 import { spanText } from '../../kernel/time.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { shellWord } from '../../kernel/shell.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
 import { statusPredicate } from '../../tasks/rules/task.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
@@ -120,7 +121,7 @@ export function standingText(standing: EntryStanding): string {
     case 'landing':
       return 'landing now';
     case 'handed_back':
-      return 'failed its checks twice and is handed back';
+      return 'failed its checks (retried once) and is handed back';
     case 'dependent':
       return `waits for ${standing.on}, which it depends on`;
     case 'held':
@@ -268,6 +269,8 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
 
 interface RedCheck extends LoggedFault {
   readonly tail: string;
+  /** As copse.yml has it. */
+  readonly command?: string | readonly string[] | undefined;
 }
 
 interface Submitted {
@@ -280,14 +283,25 @@ export function redText(
   { target }: Pick<Submitted, 'target'>,
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
-  const where = `, run on ${shown(target)} with this branch merged`;
-  if (failure === undefined) return `The checks ${isTimeout ? 'timed out' : 'failed'} twice${where}.`;
-  const { log, tail } = failure;
+  const where = `on ${shown(target)} merged with this branch`;
+  if (failure === undefined)
+    return `The checks ${isTimeout ? 'timed out' : 'failed'} (retried once) ${where}.`;
+  const { fault, log, tail } = failure;
+  const isRun = fault.kind === 'exit' || fault.kind === 'timeout' || fault.kind === 'crash';
   return [
-    faultText(failure, ' twice', where),
+    faultText(failure, { isRetried: true, where: `${isRun ? ' ' : ', '}${where}` }),
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
-    ...(log === null ? [] : [tail.trim() === '' ? 'The check printed nothing.' : `Full output: ${log}`]),
+    ...(log === null ? [] : [tail.trim() === '' ? silentText(failure) : `Full output: ${log}`]),
   ].join('\n');
+}
+
+/** The command of a set-up stands in the sentence before. */
+function silentText({ setup, command }: RedCheck): string {
+  if (setup !== undefined) return 'The set-up printed nothing.';
+  if (command === undefined) return 'The check printed nothing.';
+  const line = typeof command === 'string' ? command.trim() : command.map(shellWord).join(' ');
+  const [first = '', ...more] = line.split('\n');
+  return `The check printed nothing. Its command: ${shown(first)}${more.length === 0 ? '' : ' …'}`;
 }
 
 export function revertsText({ task, target }: Submitted, files: readonly string[]): string {

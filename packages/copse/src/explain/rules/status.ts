@@ -59,7 +59,8 @@ export function stuckClauseNow({
   return lacks !== undefined && reason === noBaseBefore(id, lacks) ? null : stuckClause(state);
 }
 
-export function stuckClause({ isByCopse }: StuckBy): string {
+export function stuckClause({ isByCopse, isByHand }: StuckBy): string {
+  if (isByHand) return 'it needs a decision';
   return isByCopse ? 'its agent cannot start' : statusTexts.stuck;
 }
 

@@ -15,7 +15,11 @@ interface Waiting {
 
 export function waitSteps(stored: StoredWaitReason, { task, target, isLed }: Waiting): readonly string[] {
   const reason = readWaitReason(stored);
-  if (reason.kind === 'target_red') return [`copse merge ${task} # after you repaired ${target}`];
+  if (reason.kind === 'target_red')
+    return [
+      `copse merge ${task} # after you repair ${target}`,
+      'copse config accept # if the check is wrong, after you change it in copse.yml',
+    ];
   if (reason.kind !== 'checkout_changed') return [];
   const { checkout, files } = reason;
   const git = `git -C ${shellWord(checkout)}`;
@@ -30,10 +34,17 @@ export function waitSteps(stored: StoredWaitReason, { task, target, isLed }: Wai
   ];
 }
 
+/** The log of the check that the target itself fails. */
+export function waitLog(stored: StoredWaitReason | undefined): readonly string[] {
+  const reason = stored === undefined ? undefined : readWaitReason(stored);
+  const log = reason?.kind === 'target_red' ? reason.failed?.log : undefined;
+  return log ? [`Full output: ${log}`] : [];
+}
+
 /** In one line, with what a person does before the command of `waitSteps`. */
 export function waitBefore(stored: StoredWaitReason, target: string): string {
   const text = firstLine(waitText(stored, target));
-  return readWaitReason(stored).kind === 'target_red' ? `${text}; repair ${target}, then:` : text;
+  return readWaitReason(stored).kind === 'target_red' ? `${text}; repair ${target}` : text;
 }
 
 /** A command with more files does not fit a screen. */

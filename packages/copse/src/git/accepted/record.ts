@@ -42,7 +42,7 @@ export function loadAccepted({ commonDir }: Pick<PowerPlace, 'commonDir'>): Acce
   }
   throw new RepositoryUnavailable(
     `${file}, the record of what you accepted of this repository, is damaged.`,
-    `rm ${shellWord(file)} # to remove the record, after you looked at copse.yml`,
+    `rm ${shellWord(file)} # to remove the record, after you look at copse.yml`,
   );
 }
 

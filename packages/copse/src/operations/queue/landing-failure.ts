@@ -1,12 +1,13 @@
 /** Why a task did not land, and what to do next. */
 
 import { nextSteps } from '../../explain/next-steps.ts';
-import { waitSteps } from '../../explain/rules/wait-steps.ts';
+import { waitLog, waitSteps } from '../../explain/rules/wait-steps.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { loadOtherNodes } from '../../machines/act/nodes.ts';
 import type { LandingResult } from '../../queue/act/merge.ts';
 import { loadPaused } from '../../queue/act/paused.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Access } from '../access.ts';
 import type { Failure } from '../failure.ts';
@@ -27,7 +28,7 @@ export async function explainLanding(
     case 'waiting':
       return {
         code: 'wrong_status',
-        reason: `${task} stays in the queue: ${landed.reason}.`,
+        reason: [`${task} stays in the queue: ${landed.reason}.`, ...(await logOf(context, task))].join('\n'),
         next: [
           ...(await landingSteps(context, task, here)),
           `copse queue cancel ${task} # to take it out of the queue`,
@@ -65,14 +66,23 @@ async function goneSteps({ board }: RunContext, id: TaskId): Promise<readonly st
   return isInReview ? [`copse review ${id} # to look at it and decide`] : [`copse why ${id}`];
 }
 
+async function logOf({ board }: RunContext, id: TaskId): Promise<readonly string[]> {
+  const waiting = (await landingOf(board, id))?.waiting;
+  return waiting == null ? [] : waitLog(waiting);
+}
+
+async function landingOf(board: RunContext['board'], id: TaskId): Promise<Landing | undefined> {
+  const state = (await board.get('task', id))?.state;
+  return state?.status === 'landing' ? board.get('landing', state.landing) : undefined;
+}
+
 /** A pause stops `copse merge` and orchestrators alike. An orchestrator here or on another machine lands it without a command. */
 async function landingSteps(
   { board, node, policy }: RunContext,
   id: TaskId,
   here: Pick<Access['here'], 'isOrchestrated'>,
 ): Promise<readonly string[]> {
-  const state = (await board.get('task', id))?.state;
-  const landing = state?.status === 'landing' ? await board.get('landing', state.landing) : undefined;
+  const landing = await landingOf(board, id);
   const paused = await loadPaused(board, landing);
   if (paused !== undefined) return [paused.resume];
   const isLed = (await here.isOrchestrated()) || (await loadOtherNodes(board, node, policy.nodes)).length > 0;

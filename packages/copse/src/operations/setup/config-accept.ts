@@ -31,9 +31,5 @@ export async function acceptShown(access: Access, pending: PendingSettings): Pro
 export function refuseProblems({ changes }: Pick<PendingSettings, 'changes'>): void {
   for (const { name, problem } of changes)
     if (problem !== null)
-      fail(
-        'invalid',
-        `${name} cannot be accepted: ${problem}`,
-        'copse config accept # after you corrected it',
-      );
+      fail('invalid', `${name} cannot be accepted: ${problem}`, 'copse config accept # after you correct it');
 }

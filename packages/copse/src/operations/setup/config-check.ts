@@ -34,7 +34,7 @@ export function view({ withoutEffect }: CheckedConfig) {
   return { ok: true as const, ...(withoutEffect.length > 0 && { withoutEffect }) };
 }
 
-const AGAIN = 'copse config check # after you corrected it';
+const AGAIN = 'copse config check # after you correct it';
 
 async function unseen(here: CloneHere, config: Config, text: string): Promise<readonly string[]> {
   const missing = missingSettings(config, readYaml(text), 'copse.yml').map(renderProblem);

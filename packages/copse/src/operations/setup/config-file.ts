@@ -21,6 +21,6 @@ export function requireValid(here: CloneHere, which: 'present' | 'accepted'): Va
   return fail(
     'invalid',
     parsed.problems.map(renderProblem).join('\n'),
-    'copse config check # after you corrected it',
+    'copse config check # after you correct it',
   );
 }

@@ -7,7 +7,8 @@ import { splitRemark } from '../../kernel/shell.ts';
 import { time } from '../../kernel/time.ts';
 
 /** `here`: the task of the worktree in which the command runs. */
-export function overviewView({ at, needsYou, working, landing, ready, ...rest }: Overview, here?: Why) {
+export function overviewView(overview: Overview, here?: Why) {
+  const { at, needsYou, working, landing, ready, pauses: _, ...rest } = overview;
   return {
     at: time(at),
     here: here === undefined ? null : hereView(here),

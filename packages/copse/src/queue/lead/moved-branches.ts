@@ -73,7 +73,7 @@ async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranc
 }
 
 type SeeContext = Pick<LookContext, 'agents' | 'board' | 'git' | 'landing' | 'node'>;
-type TargetTipOf = (target: BranchName) => Promise<CommitId | undefined>;
+type TargetTip = (target: BranchName) => Promise<CommitId | undefined>;
 
 interface SeenBranch {
   readonly moved: MovedBranch;
@@ -85,7 +85,7 @@ interface SeenBranch {
 export async function seeMovedBranch(
   context: SeeContext,
   landing: Landing,
-  tipOf: TargetTipOf,
+  tipOf: TargetTip,
 ): Promise<SeenBranch> {
   const unmoved: SeenBranch = { moved: { kind: 'unmoved' }, facts: null };
   const worktree = (await workspaceOf(context, landing.task))?.worktree;
@@ -116,7 +116,7 @@ async function gatherFacts(
     tip,
     seen,
     tipOf,
-  }: Worktree & { readonly tip: CommitId | null; readonly seen: WorktreeFacts; readonly tipOf: TargetTipOf },
+  }: Worktree & { readonly tip: CommitId | null; readonly seen: WorktreeFacts; readonly tipOf: TargetTip },
 ): Promise<BranchFacts> {
   const { git } = context;
   const { head } = landing;

@@ -24,7 +24,8 @@ export async function explainRejection(
       return explainConflict(context, landing, rejection, tip, memory);
     case 'red':
     case 'timeout': {
-      const failure = rejection.run === null ? undefined : memory.failures.get(rejection.run);
+      const found = rejection.run === null ? undefined : memory.failures.get(rejection.run);
+      const failure = found && { ...found, command: context.landing.checks[found.name]?.command };
       const isTimeout = rejection.because === 'timeout';
       return { because: 'checks', reason: redText(landing, { isTimeout, failure }) };
     }

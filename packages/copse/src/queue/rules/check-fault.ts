@@ -27,15 +27,23 @@ export interface LoggedFault extends FaultyCheck {
   readonly log: string | null;
 }
 
-/** Follows the name of the check. `times`: ` twice` where the same was seen in two runs. */
-export function faultClause(fault: CheckFault, times: '' | ' twice' = ''): string {
+interface FaultOptions {
+  /** A second run ended in the same way. */
+  readonly isRetried?: boolean;
+  /** Follows what happened. */
+  readonly where?: string;
+}
+
+/** Follows the name of the check. */
+export function faultClause(fault: CheckFault, { isRetried = false }: FaultOptions = {}): string {
+  const retried = isRetried ? ' (retried once)' : '';
   switch (fault.kind) {
     case 'exit':
-      return `failed${times} (${exitText(fault.code)})`;
+      return `failed (${exitText(fault.code)}${isRetried ? '; retried once' : ''})`;
     case 'timeout':
-      return `timed out${times} after ${seconds(fault.afterMs)}`;
+      return `timed out after ${seconds(fault.afterMs)}${retried}`;
     case 'crash':
-      return `crashed${times} with ${fault.signal}`;
+      return `crashed with ${fault.signal}${retried}`;
     case 'missing':
       return `needs ${fault.program}, which this commit does not have`;
     case 'not_executable':
@@ -49,13 +57,9 @@ export function faultClause(fault: CheckFault, times: '' | ' twice' = ''): strin
   }
 }
 
-/** In a sentence; `where` follows what happened. */
-export function faultText(
-  { name, setup, fault }: FaultyCheck,
-  times: '' | ' twice' = '',
-  where = '',
-): string {
-  const happened = `${faultClause(fault, times)}${where}`;
+/** In a sentence. */
+export function faultText({ name, setup, fault }: FaultyCheck, options: FaultOptions = {}): string {
+  const happened = `${faultClause(fault, options)}${options.where ?? ''}`;
   return setup === undefined ? `Check "${name}" ${happened}.` : `The set-up ${happened}: ${setup}`;
 }
 

@@ -105,7 +105,7 @@ async function refusalOf(
   if (isEmpty) return refused('wrong_status', words, unchanged, `${again} # after your commit`);
   if (verdict.because === 'conflict' && verdict.files.length > 0 && at !== undefined) {
     const sync = `copse sync ${id} --conflict # to merge ${shown(target ?? 'the target')} into it`;
-    return refused('wrong_status', words, sync, `${again} # after you resolved it and committed`);
+    return refused('wrong_status', words, sync, `${again} # after you resolve it and commit`);
   }
   const inside = at === undefined || verdict.because !== 'dirty' ? null : `git -C ${shellWord(at)}`;
   if (inside === null) return refused('wrong_status', words, again);

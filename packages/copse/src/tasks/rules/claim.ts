@@ -24,7 +24,7 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Claim, type Task, delayCauses, statusPredicate, refusedFor } from './task.ts';
+import { type Claim, type Task, delayCauses, statusPredicate, refusedFor, whereText } from './task.ts';
 import type { TaskEvent } from './events.ts';
 
 /** Who is to hold a task. `grant` chooses the token. */
@@ -47,14 +47,14 @@ export interface Lease {
 type LeasePolicy = Pick<Policy['lease'], 'durationMs'>;
 
 export function decideClaim(
-  task: Pick<Task, 'id' | 'state' | 'token'>,
+  task: Pick<Task, 'id' | 'state' | 'token' | 'dependsOn'>,
   claimant: Claimant,
   at: Timestamp,
   policy: LeasePolicy,
 ): Decision<TaskEvent> {
   if (task.state.status !== 'ready') {
     const act = claimant.isByHand === true ? 'work on' : 'claim';
-    return refusedFor(task, `Cannot ${act} ${task.id}: it ${statusPredicate(task.state.status)}.`);
+    return refusedFor(task, `Cannot ${act} ${task.id}: it ${whereText(task)}.`);
   }
   const { delay } = task.state;
   // A delay spaces the retries of agents; a person who takes the task may begin at once.

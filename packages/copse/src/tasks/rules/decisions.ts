@@ -143,7 +143,8 @@ export function decidePromote(task: Task, statusOf: StatusOf, at: Timestamp): De
 
 export function decidePause(task: Task, at: Timestamp): Decision<TaskEvent> {
   if (task.state.status === 'stuck') {
-    const why = task.state.isByCopse ? 'no agent runs' : 'its agent has already stopped with a question';
+    const { isByCopse, isByHand } = task.state;
+    const why = isByCopse || isByHand ? 'no agent runs' : 'its agent has already stopped with a question';
     return refusedFor(task, `Cannot pause ${task.id}: ${why}.`);
   }
   return refuseUnlessAllowed(task, 'pause') ?? decided({ type: 'task.paused', id: task.id, at });

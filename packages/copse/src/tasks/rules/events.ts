@@ -172,8 +172,8 @@ function changed(
         retries: 0,
       };
     case 'task.stuck': {
-      const { reason, isByCopse, lacks } = event;
-      const by = { ...(isByCopse && { isByCopse }), ...(lacks && { lacks }) };
+      const { reason, isByCopse, isByHand, lacks } = event;
+      const by = { ...(isByCopse && { isByCopse }), ...(isByHand && { isByHand }), ...(lacks && { lacks }) };
       return { state: { status: 'stuck', since, reason, ...by } };
     }
     case 'task.crashed':

@@ -67,7 +67,7 @@ export function decideStuck(
   token: FencingToken,
   reason: string,
   at: Timestamp,
-  { isByCopse, lacks }: StuckBy = {},
+  { isByCopse, lacks }: Omit<StuckBy, 'isByHand'> = {},
 ): Decision<TaskEvent> {
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'stuck');
   if (refusal) return refusal;
@@ -78,7 +78,8 @@ export function decideStuck(
       'copse stuck --reason "…"',
     );
   }
-  const by = { ...(isByCopse && { isByCopse }), ...(lacks && { lacks }) };
+  const isByHand = task.state.status === 'in_progress' && task.state.claim.isByHand;
+  const by = { ...(isByCopse && { isByCopse }), ...(isByHand && { isByHand }), ...(lacks && { lacks }) };
   return decided({ type: 'task.stuck', id: task.id, at, reason, ...by });
 }
 

@@ -76,6 +76,13 @@ export function statusPredicate(status: TaskStatus): string {
   return statusFacts[status].predicate;
 }
 
+/** After a task's id, too; a pending task names what it waits for. */
+export function whereText({ state, dependsOn }: Pick<Task, 'state' | 'dependsOn'>): string {
+  if (state.status !== 'pending') return statusPredicate(state.status);
+  const [only, ...others] = dependsOn;
+  return only !== undefined && others.length === 0 ? `waits for ${only}` : 'waits for other tasks';
+}
+
 /** What a person most likely does with a task of this status, the likeliest first. */
 export function statusCommands(status: TaskStatus): readonly string[] {
   return statusFacts[status].commands;
@@ -189,6 +196,8 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
 /** Set when Copse stopped it, for a fault that a retry would meet again or for a limit: its agent asked nothing. */
 export interface StuckBy {
   readonly isByCopse?: true;
+  /** A person who worked on it by hand put it aside with a question. */
+  readonly isByHand?: true;
   readonly lacks?: NoBase;
 }
 
@@ -440,5 +449,5 @@ export function wrongStatus(task: Task, action: TaskAction, does = actionTexts[a
   const { status } = task.state;
   if ((action === 'pause' && status === 'paused') || (action === 'cancel' && status === 'cancelled'))
     return refusedFor(task, `${task.id} is already ${status}.`);
-  return refusedFor(task, `Cannot ${does}: it ${statusPredicate(task.state.status)}.`);
+  return refusedFor(task, `Cannot ${does}: it ${whereText(task)}.`);
 }

@@ -421,7 +421,7 @@ function taken(task: TaskId, branch: BranchName, by: string): Prepared {
     kind: 'refused',
     because: 'taken',
     reason: `The branch ${branch} of ${task} is checked out at ${by}.`,
-    next: [`git -C ${shellWord(by)} switch --detach # when you have finished there`],
+    next: [`git -C ${shellWord(by)} switch --detach # after you finish there`],
   };
 }
 

@@ -138,6 +138,15 @@ async function decideTaking(
     return refusedFor(task, `${await holderText(context.board, task.id, state.claim)}.`);
   }
   if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
+  if (state.status === 'failed') {
+    // With the claim, so that no agent takes it in between.
+    const restart = decideRestart(task, null, at, lease);
+    const ready: Task = { ...task, state: { status: 'ready', since: at, delay: null } };
+    const claim = decideClaim(ready, claimant, at, lease);
+    if (restart.kind === 'refused' || claim.kind === 'refused')
+      return restart.kind === 'refused' ? restart : claim;
+    return decided(...restart.events, ...claim.events);
+  }
   if (isResumable[state.status]) return decideResume(task, claimant, at, lease);
   return decideClaim(task, claimant, at, lease);
 }

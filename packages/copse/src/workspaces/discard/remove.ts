@@ -398,13 +398,20 @@ async function notThere(context: WorkspaceContext, task: TaskId): Promise<Remove
   const isElsewhere = (await findElsewhere(context, task)) !== undefined;
   const where = await whereText(context, task, context.clock.now());
   const reason = isElsewhere ? `${where} Only that machine can remove it.` : `${task} has no worktree here.`;
-  return { kind: 'refused', reason, next: ['copse worktrees', `copse undo ${task} --worktree`] };
+  const undo = `copse undo ${task} --worktree # to bring back the one that was removed`;
+  const canUndo = (await context.trash.list()).some(
+    ({ record }) => record.task === task && record.why !== 'leftover',
+  );
+  return { kind: 'refused', reason, next: ['copse worktrees', ...(canUndo ? [undo] : [])] };
 }
 
 function stillAlive(task: TaskId): Removed {
   return {
     kind: 'refused',
     reason: `The agent of ${task} could not be ended, so its worktree is kept.`,
-    next: [`copse show ${task}`, `copse cleanup ${task} --force`],
+    next: [
+      `copse show ${task} # to look at it`,
+      `copse cleanup ${task} --force # to stop its agent and remove its worktree`,
+    ],
   };
 }

@@ -193,7 +193,7 @@ function refuseOthers(
     return refuse(
       'foreign_process',
       `Kept the worktree ${shown(path)}: ${who} in it.`,
-      `${againOf(request) ?? `copse cleanup ${task}`} # after you left the folder or ended the process`,
+      `${againOf(request) ?? `copse cleanup ${task}`} # after you leave the folder or end the process`,
     );
   }
   if (lease.kind === 'live' && lease.holder === 'elsewhere') {
@@ -283,7 +283,10 @@ function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: Remova
       : terminal !== undefined
         ? `its terminal ${shown(terminal)} is open`
         : null;
-  const next = [`copse cleanup ${task} --force`, `copse show ${task}`] as const;
+  const next = [
+    `copse cleanup ${task} --force # to stop its agent and remove its worktree`,
+    `copse show ${task} # to look at it first`,
+  ] as const;
   const hint = request.by === 'person' ? '' : ' Copse tries again later.';
   const is =
     what === null
@@ -308,7 +311,9 @@ function refuseLocks(
   return refuse(
     'git_lock',
     `A git command may be running in the worktree of ${facts.task}: ${shown(lock.file)} exists${lock.isHeld ? ' and git is running' : ''}.`,
-    lock.isHeld ? `copse cleanup ${facts.task} # when git has ended` : `copse cleanup ${facts.task} --force`,
+    lock.isHeld
+      ? `copse cleanup ${facts.task} # when git has ended`
+      : `copse cleanup ${facts.task} --force # to stop that and remove the worktree`,
   );
 }
 

@@ -96,7 +96,7 @@ export function finishingFor({ git, task, imports, environment }: Briefing): str
     ...(git === null ? [] : ['Commit. `git status` must be clean.']),
     ...(task.accept.length === 0 ? [] : ['Run the accept commands yourself and fix what fails.']),
     'Write down what the next agent should know: `copse ledger add learning "…"`.',
-    'Run `copse finish`, then stop. Copse checks the work when your process has ended, and lands it, or tells you exactly what to mend.',
+    'Run `copse finish`, then stop. Copse checks the work when your process has ended, and lands it, or tells you exactly what to fix.',
     'If you cannot continue without a decision, run `copse stuck --reason "…"` and stop. Do not guess, and do not wait.',
   ];
   return steps.map((step, index) => `${index + 1}. ${step}`).join('\n');

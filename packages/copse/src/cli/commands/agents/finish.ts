@@ -30,6 +30,6 @@ function tellReported(
 ): void {
   output.line(`Reported ${task} as finished${noChanges ? ', with nothing to change' : ''}.`);
   output.line(
-    'Stop now. When your process has ended, Copse checks the work, then lands it, or tells you what to mend.',
+    'Stop now. When your process has ended, Copse checks the work, then lands it, or tells you what to fix.',
   );
 }

@@ -33,7 +33,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   if (aside !== null) cli.output.line(`  An older board that was in its place is in ${shown(aside)}`);
   printSteps(cli.output, [
     to === 'sqlite'
-      ? 'copse config accept # after you removed board from copse.yml; unset COPSE_BOARD too'
+      ? 'copse config accept # after you remove board from copse.yml; unset COPSE_BOARD too'
       : 'copse config accept # after you wrote the address into copse.yml under board, on every machine; or set COPSE_BOARD',
   ]);
 }

@@ -36,7 +36,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     fail(
       'unhealthy',
       `${bad} of ${checks.length} checks failed.`,
-      'copse doctor # after you fixed the lines with ✗',
+      'copse doctor # after you fix the lines with ✗',
     );
 }
 

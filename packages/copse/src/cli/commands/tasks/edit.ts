@@ -1,6 +1,7 @@
 import { withAccess } from '../../../compose/operations/access.ts';
 import { act, view } from '../../../operations/tasks/edit.ts';
 import { printAhead } from '../../after/ahead.ts';
+import { agentAtWork, printUntold } from '../../after/edited.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
 import { taskLine } from '../../screen/render.ts';
@@ -26,5 +27,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       cli.output.line(`Changed ${taskLine(edited, cli.output, context.clock.now())}`);
       await printAhead(cli, context, edited);
     });
+    const isTextNew = title !== undefined || body !== undefined;
+    if (!isTextNew || agentAtWork(edited) === undefined) return;
+    await access.look((context) => printUntold(cli, context, edited));
   });
 }

@@ -125,7 +125,7 @@ function print({ output }: Cli, { task, workspace }: WorkedOn): void {
   const commands = fields([
     [`copse diff ${id}`, 'shows what it changes'],
     [`copse sync ${id}`, `brings the newest ${shown(base)} into it`],
-    [`copse pause ${id}`, 'gives it up for now; the worktree stays'],
+    [`copse pause ${id}`, 'puts it aside for now; the worktree stays'],
     [`copse finish ${id}`, 'checks your commits and passes them on to land'],
   ]);
   for (const command of commands) output.line(`    ${command}`);

@@ -26,7 +26,11 @@ export function Warnings({ task, latest, patches }: WarningsProps) {
       : []),
     ...(uncommitted > 0 ? [`${counted(uncommitted, 'uncommitted file')} would not land.`] : []),
     ...(accept.commands > 0
-      ? [accept.passed ? 'Its accept commands passed.' : 'Its accept commands have not run for this commit.']
+      ? [
+          accept.passed
+            ? 'Its accept commands passed.'
+            : 'Its accept commands have not passed for this commit.',
+        ]
       : []),
     ...checks.map(({ name, verdict }) => `Check ${safe(name)}: ${verdictWord(verdict)}`),
   ];
