@@ -129,6 +129,9 @@ describe('a server', () => {
     await isNow(page, 'live');
     // What comes after the first paint is there: what is not would be loaded with the page, again.
     await page.waitForLoadState('networkidle');
+    await page.keyboard.press('n');
+    await page.getByLabel('What to do, in a few words').waitFor();
+    await page.keyboard.press('Escape');
     const seen = watch(page);
     await first.kill();
     await isNow(page, 'away');

@@ -5,7 +5,8 @@ import { useLocation } from 'wouter';
 
 import { useDesk } from '../store/hooks.tsx';
 import type { World } from '../../../copse/src/board/rules/event.ts';
-import { statusTexts } from '../../../copse/src/explain/rules/status.ts';
+import { statusTexts, stuckClause } from '../../../copse/src/explain/rules/status.ts';
+import type { TaskState } from '../../../copse/src/tasks/rules/task.ts';
 import { needsPerson } from './needing.ts';
 import styles from './shell.module.css';
 
@@ -103,7 +104,12 @@ function needingIn({ task, session }: World): readonly Needing[] {
         task: id,
         title,
         key: `${id} ${state.status} ${state.since} ${asked ?? ''}`,
-        text: state.status === 'in_progress' ? 'its agent waits for you' : statusTexts[state.status],
+        text: needText(state),
       };
     });
+}
+
+function needText(state: TaskState): string {
+  if (state.status === 'in_progress') return 'its agent waits for you';
+  return state.status === 'stuck' ? stuckClause(state) : statusTexts[state.status];
 }
