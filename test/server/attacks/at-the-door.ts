@@ -60,6 +60,7 @@ export const inHead: readonly RemovedCheck[] = [
       'a WebSocket > of a page on another port',
       'a WebSocket > of a page of another site',
       'a WebSocket > of a page without an origin',
+      'a WebSocket > for the output of a session needs a ticket, too',
       'no token, code or ticket is in what the server tells the person',
     ],
   },
@@ -75,6 +76,7 @@ export const inHead: readonly RemovedCheck[] = [
     attacks: [
       'a page in the person’s browser, even with the token > on another port of this machine is refused by its Origin',
       'a WebSocket > of a page on another port',
+      'a WebSocket > for the output of a session needs a ticket, too',
     ],
   },
   {
@@ -157,6 +159,10 @@ export const secrets: readonly RemovedCheck[] = [
     edits: [{ file: server, find: TOKEN, put: 'void [keys, token];\n      const caller = PERSON;' }],
     attacks: [
       'without a token > ',
+      'an offer of another protocol is ignored',
+      'a stranger who expects 100-continue',
+      'a stranger who expects a-surprise',
+      'HEAD is answered as GET',
       'a request that is no request > but has two tokens',
       'a request that is no request > but has the address of another server',
     ],

@@ -86,7 +86,10 @@ export const pages: readonly RemovedCheck[] = [
   {
     check: 'a kept token belongs to one repository, host and port',
     edits: [{ file: 'server/kept-tokens.ts', find: 'JSON.stringify([repository, host, port])', put: "''" }],
-    attacks: ['a page keeps its token when the server is started again'],
+    attacks: [
+      'a page keeps its token when the server is started again',
+      'files of kept tokens that have all ended are deleted',
+    ],
     tests: ['rules/keys'],
   },
   {
