@@ -10,8 +10,8 @@ import type { Bench } from '../row.ts';
 import type { Serving } from '../serving.ts';
 import { noteIn } from './in-page.ts';
 
-export async function newBrowser(bench: Bench): Promise<Browser> {
-  const browser = await openBrowser();
+export async function newBrowser(bench: Bench, args: readonly string[] = []): Promise<Browser> {
+  const browser = await openBrowser(args);
   bench.atEnd(() => browser.close());
   return browser;
 }

@@ -11,12 +11,12 @@ import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { newBrowser, untilAtEvent, visit } from '../../browser/pages.ts';
 import { filledRepository } from '../../commands.ts';
 import { type Row, inMs } from '../../row.ts';
-import { type Serving, serve } from '../../serving.ts';
+import { serve } from '../../serving.ts';
 
 const MISSED = 5_000;
 const IN_ONE_TRANSACTION = 50;
 const GOAL_MS = 1_000;
-/** Addresses of this machine alone; the same port on both, which the server asks of its clients. */
+/** Addresses of this machine alone. The browser says BEHIND, as the server asks of its clients, and connects to BEFORE. */
 const [BEFORE, BEHIND] = ['127.0.0.1', '127.0.0.2'];
 
 export const browserReconnect: Row = {
@@ -30,8 +30,8 @@ export const browserReconnect: Row = {
     const tunnel = new Tunnel(Number(new URL(serving.url).port));
     bench.atEnd(() => tunnel.cut());
     await tunnel.open();
-    const browser = await newBrowser(bench);
-    const page = await visit(browser, throughTunnel(serving), '/board');
+    const browser = await newBrowser(bench, [`--host-resolver-rules=MAP ${BEHIND} ${BEFORE}`]);
+    const page = await visit(browser, serving, '/board');
     await untilAtEvent(page, await board.lastEvent());
 
     const beganMs = performance.now();
@@ -97,11 +97,6 @@ class Tunnel {
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
-}
-
-function throughTunnel({ url, address, ...serving }: Serving): Serving {
-  const before = (text: string) => text.replace(BEHIND, BEFORE);
-  return { ...serving, url: before(url), address: async (page) => before(await address(page)) };
 }
 
 async function renameAll(board: Board): Promise<void> {

@@ -9,10 +9,14 @@ const PROGRAM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 );
 
 /** One for all tests of a file. */
-export function openBrowser(): Promise<Browser> {
+/** `args`: more options of chromium. */
+export function openBrowser(args: readonly string[] = []): Promise<Browser> {
   if (PROGRAM === undefined) throw new Error('chromium is not installed');
   // A container has no user namespace for the sandbox of the browser; the pages are our own.
-  return chromium.launch({ executablePath: PROGRAM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return chromium.launch({
+    executablePath: PROGRAM,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', ...args],
+  });
 }
 
 export const LAPTOP = { viewport: { width: 1440, height: 900 } } as const;
