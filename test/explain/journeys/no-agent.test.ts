@@ -137,14 +137,13 @@ test('while an orchestrator runs with --command, its agent counts', async () => 
   const at = { cwd: newRepository(area) };
   const orchestrator = startCopse(['orchestrate', '--max-agents', '1', '--command', 'sleep 60'], at);
   const ended = finished(orchestrator);
-  await new Promise((resolve) => orchestrator.stdout?.once('data', resolve));
+  const started = 'Agents (0)\n    The running orchestrator was started with the agent command.\n';
+  await expect.poll(() => printed(['agents'], at), { timeout: 60_000 }).toContain(started);
   const texts = [await printed(['add', 'runs'], at)];
   const [{ id }] = await newTasks(['waits'], at);
   texts.push(await printed(['why', id], at), await printed(['agents'], at));
   expect(texts[0]).toMatch(/A running orchestrator starts it within \d+ s, if an agent is free\./);
-  expect(texts[2]).toContain(
-    'Agents (0)\n    The running orchestrator was started with the agent command.\n',
-  );
+  expect(texts[2]).toContain(started);
   texts.push((await copse(['doctor'], at)).stdout);
   expect(texts[3]).toContain('agents     the running orchestrator was started with the agent command\n');
   const running = await expect
